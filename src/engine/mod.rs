@@ -1,0 +1,358 @@
+//! Engines: the only place that names a database driver.
+//!
+//! An engine is one file (or folder) plus one line in [`ENGINES`]. It opens a [`Database`], hands out control
+//! [`Session`]s, loads rows by its fastest path and runs jobs. What differs between engines is declared in
+//! [`Capabilities`] and written in the catalogue's `<engine>.sql` files; nothing outside asks for an engine's name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use crate::model::rows::RowFunction;
+use crate::model::{Counters, Drive, Facts, JobCode, Tally, Target};
+use crate::stats::LatencyHistogram;
+
+pub mod client_loop;
+pub mod null;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+/// Every engine that is compiled in.
+pub const ENGINES: &[&dyn Engine] = &[
+    // #[cfg(feature = "sqlite")] &sqlite::Sqlite,
+    // #[cfg(feature = "postgres")] &postgres::Postgres,
+    // &null::Null,
+];
+
+/// The engine of this registry name.
+pub fn find(name: &str) -> Option<&'static dyn Engine> {
+    ENGINES.iter().copied().find(|engine| engine.name() == name)
+}
+
+/// Style of positional placeholders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placeholder {
+    /// `$1`, `$2`; a repeated bind uses the same number.
+    Dollar,
+    /// `?1`, `?2`; a repeated bind uses the same number.
+    QuestionNumber,
+    /// `?`; a repeated bind is repeated.
+    Question,
+}
+
+/// What an engine can do, asked instead of its name.
+#[derive(Debug, Clone, Copy)]
+pub struct Capabilities {
+    /// Drives it has; the first is the default.
+    pub drives: &'static [Drive],
+    /// Placeholder style of prepared statements.
+    pub placeholder: Placeholder,
+    /// Put before our own object names: `dbdyno.` or nothing.
+    pub prefix: &'static str,
+    /// Table organisations of the data set, the default first: `heap`, `rowid`, ...
+    pub orgs: &'static [&'static str],
+    /// Load streams that can write one table at the same time; 1 = a single writer.
+    pub parallel_load: bool,
+    /// Index builds that can run at the same time on one table.
+    pub parallel_index: bool,
+    /// The engine runs inside our process: its CPU use is ours, so our process is no separate limit.
+    pub in_process: bool,
+    /// URL schemes of existing servers (`postgres`, `postgresql`); empty for embedded engines.
+    pub url_schemes: &'static [&'static str],
+    /// A private server can be created from installed binaries.
+    pub private_server: bool,
+}
+
+/// A database engine.
+pub trait Engine: Sync {
+    /// Registry name, as on the command line and in file names of the catalogue.
+    fn name(&self) -> &'static str;
+    /// One line for `list engines`.
+    fn title(&self) -> &'static str;
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+    /// Opens the target. Checks version and privileges, creates our schema if `access` allows it.
+    ///
+    /// # Errors
+    /// One line each for: server down, wrong password, no privilege, version too old, unwritable directory.
+    fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError>;
+}
+
+/// Whether opening may create our own schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Look only (`check`): nothing is created.
+    Inspect,
+    /// Create our schema if it is missing.
+    Provision,
+}
+
+/// Where to connect: a resolved target (a private server has been started and has an address by now).
+#[derive(Clone)]
+pub struct ConnectTo {
+    /// As the user named it, for messages; no password.
+    pub target: Target,
+    /// Database file of an embedded engine.
+    pub file: Option<std::path::PathBuf>,
+    /// URL of a server (existing or private), without password.
+    pub url: Option<String>,
+    /// Asks the user for a password if nothing else gives one; absent when there is no terminal.
+    pub ask_password: Option<fn(&str) -> Option<String>>,
+    /// Settings of an embedded engine from the size profile, e.g. `cache_mb`.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// An open database: makes sessions and runs jobs, from any thread.
+pub trait Database: Send + Sync {
+    /// Server version as the engine compares it in `-- from:` rules (PostgreSQL 15.18: 15.18; SQLite 3.50: 3.50).
+    fn version(&self) -> Version;
+    /// A new control session.
+    ///
+    /// # Errors
+    /// If the server cannot be reached (any more).
+    fn session(&self) -> Result<Box<dyn Session>, EngineError>;
+    /// Runs one job to its end: connect, prepare, `pacer.ready()`, then slices until `next_slice` gives none.
+    ///
+    /// # Errors
+    /// What ended the job early; failed ops that can be retried are counted through the pacer instead.
+    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError>;
+    /// Loads the rows `ids` into `table` by the engine's fastest path, in one stream and one transaction.
+    /// `progress` is called with rows sent so far, about every 10,000 rows; when it returns false, the load stops
+    /// and rolls back with class `Cancelled`.
+    ///
+    /// # Errors
+    /// Disk full, lost connection; the transaction is rolled back.
+    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError>;
+    /// Name of the method of `load_rows`, for the result: `copy-binary`, `prepared-insert`.
+    fn load_method(&self) -> &'static str;
+    /// Process ids whose CPU time belongs to the database on this host, if it is on this host and can be known.
+    fn server_pids(&self) -> Vec<u32> {
+        Vec::new()
+    }
+    /// Path of the database's files if they are on this host (for disk space, device, file system).
+    fn storage_path(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+}
+
+/// A control session: provisioning, checking, probing. Not used inside measured loops.
+pub trait Session: Send {
+    /// Runs one statement, returns the rows affected.
+    ///
+    /// # Errors
+    /// The engine's error with class and statement.
+    fn execute(&mut self, sql: &str) -> Result<u64, EngineError>;
+    /// Runs one query with 64-bit integer binds (by position), returns all rows as text.
+    ///
+    /// # Errors
+    /// As `execute`.
+    fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError>;
+    /// Counters that only the connection or the engine library knows (SQLite's db_status); else empty.
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+}
+
+/// A small query result as text; NULL is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rows {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+impl Rows {
+    /// The value of column `name` in row `row`.
+    pub fn get(&self, row: usize, name: &str) -> Option<&str> {
+        let column = self.columns.iter().position(|column| column == name)?;
+        self.rows.get(row)?.get(column)?.as_deref()
+    }
+    /// The first value of the first row.
+    pub fn scalar(&self) -> Option<&str> {
+        self.rows.first()?.first()?.as_deref()
+    }
+}
+
+/// A stretch of rows to load.
+pub struct RowLoad<'a> {
+    /// Table name with prefix.
+    pub table: &'a str,
+    /// Gives row i.
+    pub rows: RowFunction,
+    /// Ids to load (half open).
+    pub ids: Range<u64>,
+}
+
+/// What a job is told.
+pub struct JobOrder<'a> {
+    /// 1..=jobs.
+    pub job: u32,
+    pub jobs: u32,
+    pub code: &'a JobCode,
+    /// Seed of the run; the job's generator is seeded from it and `job` by `stats::keys`.
+    pub seed: u64,
+    /// Facts for bind expressions.
+    pub facts: &'a Facts,
+    /// Row function for bulk loads.
+    pub rows: RowFunction,
+}
+
+/// One stretch of looping.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slice {
+    /// Loop until this many seconds have passed (the op under way finishes first).
+    pub seconds: f64,
+    /// ... or until this many ops are done.
+    pub max_ops: u64,
+    /// Time every n-th op; 1 = every op.
+    pub stride: u32,
+}
+
+/// What a slice did.
+pub struct SliceReport<'a> {
+    pub tally: Tally,
+    /// Seconds from the slice's first op to the end of its last, by the clock next to the loop.
+    pub elapsed_s: f64,
+    /// Service times of the timed ops, in ns.
+    pub latency: &'a LatencyHistogram,
+}
+
+/// What to do after a failed op.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterError {
+    /// Roll back and go on with the next op.
+    GoOn,
+    /// End the job with this error.
+    Stop,
+}
+
+/// The runner's side of a job: gate, slices, tally. The engine pulls.
+pub trait Pacer {
+    /// Connected and prepared: waits at the gate. False: the test is off, end the job.
+    fn ready(&mut self) -> bool;
+    /// What to do next; none = stop.
+    fn next_slice(&mut self) -> Option<Slice>;
+    /// The slice is done.
+    fn slice_done(&mut self, report: &SliceReport<'_>);
+    /// An op (or a slice) failed; it is counted by its class.
+    fn op_failed(&mut self, error: &EngineError) -> AfterError;
+    /// At the end: the job session's own counters over the loop (see `Session::counters`).
+    fn session_counters(&mut self, counters: Counters);
+}
+
+/// A version compared by its numbers: 15.18 > 13.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Version(pub Vec<u32>);
+
+impl Version {
+    /// Reads the leading dotted numbers of a text: `15.18 (Debian ...)` is 15.18.
+    pub fn parse(text: &str) -> Version {
+        let head: String = text.trim().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+        Version(head.split('.').filter_map(|part| part.parse().ok()).collect())
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().map(u32::to_string).collect::<Vec<_>>().join("."))
+    }
+}
+
+/// Error classes: what a caller can do differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorClass {
+    /// Nobody listens, or the host is unknown.
+    Unreachable,
+    /// Wrong user or password.
+    Denied,
+    /// Connected, but a privilege is missing.
+    Privilege,
+    /// Server version not supported.
+    TooOld,
+    /// The connection broke, the server went away.
+    Lost,
+    /// Deadlock victim: retry.
+    Deadlock,
+    /// Serialization failure: retry.
+    Serialization,
+    /// Lock not available, busy: retry.
+    Busy,
+    /// No space left on the database's device.
+    DiskFull,
+    /// Cancelled on our request.
+    Cancelled,
+    /// The statement is wrong: a bug in the catalogue.
+    Statement,
+    Other,
+}
+
+impl ErrorClass {
+    /// Short name, as counted and stored.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorClass::Unreachable => "unreachable",
+            ErrorClass::Denied => "denied",
+            ErrorClass::Privilege => "privilege",
+            ErrorClass::TooOld => "too-old",
+            ErrorClass::Lost => "lost",
+            ErrorClass::Deadlock => "deadlock",
+            ErrorClass::Serialization => "serialization",
+            ErrorClass::Busy => "busy",
+            ErrorClass::DiskFull => "disk-full",
+            ErrorClass::Cancelled => "cancelled",
+            ErrorClass::Statement => "statement",
+            ErrorClass::Other => "other",
+        }
+    }
+    /// True if the op may be tried again on the same session.
+    pub fn retriable(self) -> bool {
+        matches!(self, ErrorClass::Deadlock | ErrorClass::Serialization | ErrorClass::Busy)
+    }
+}
+
+/// An engine's error. `message` is one line and never holds a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct EngineError {
+    pub class: ErrorClass,
+    /// SQLSTATE or the engine's own code.
+    pub code: Option<String>,
+    pub message: String,
+    /// What to do, if the engine knows.
+    pub advice: Option<String>,
+}
+
+impl EngineError {
+    /// An error without code and advice.
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        EngineError { class, code: None, message: message.into(), advice: None }
+    }
+    /// As an error for the user, at `place`.
+    pub fn at(self, place: impl Into<String>) -> crate::error::Error {
+        let error = crate::error::Error::target(place, self.message);
+        match self.advice {
+            Some(advice) => error.advise(advice),
+            None => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_by_number_not_by_text() {
+        assert!(Version::parse("15.18 (Debian 15.18-0+deb12u1)") > Version::parse("9.6.24"));
+        assert_eq!(Version::parse("18beta1"), Version(vec![18]));
+    }
+
+    #[test]
+    fn engine_names_are_unique() {
+        let mut names: Vec<_> = ENGINES.iter().map(|engine| engine.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ENGINES.len());
+    }
+}

@@ -1,0 +1,17 @@
+//! dbdyno, a dynamometer for database platforms. `ARCHITECTURE.md` is the map of this crate.
+
+pub mod analysis;
+pub mod catalog;
+pub mod cli;
+pub mod dataset;
+pub mod engine;
+pub mod error;
+pub mod model;
+pub mod plan;
+pub mod probe;
+pub mod report;
+pub mod runner;
+pub mod server;
+pub mod sql;
+pub mod stats;
+pub mod store;

@@ -1,0 +1,56 @@
+//! Counters: named cumulative figures of a database, an operating system or our own process.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Named cumulative counters at one moment, or their difference over a period.
+///
+/// Names are the standard ones that `docs/counters.md` lists (`commits`, `logical_reads`, `physical_reads`,
+/// `wal_bytes`, `os_cpu_user_s`, ...); the unit is in the name. A counter that cannot be had is absent, never 0.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Counters(pub BTreeMap<String, f64>);
+
+impl Counters {
+    /// The value of `name`, if it is known.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.get(name).copied()
+    }
+    /// Sets `name` to `value`.
+    pub fn set(&mut self, name: impl Into<String>, value: f64) {
+        self.0.insert(name.into(), value);
+    }
+    /// Adds every counter of `other` to the one of the same name (absent counts as 0).
+    pub fn add(&mut self, other: &Counters) {
+        for (name, value) in &other.0 {
+            *self.0.entry(name.clone()).or_insert(0.0) += value;
+        }
+    }
+    /// Takes over every counter of `other`, replacing those of the same name.
+    pub fn extend(&mut self, other: Counters) {
+        self.0.extend(other.0);
+    }
+    /// `self - earlier` for every counter that both have.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        let both = self.0.iter().filter_map(|(name, value)| Some((name.clone(), value - earlier.get(name)?)));
+        Counters(both.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_missing_on_one_side_has_no_difference() {
+        let mut begin = Counters::default();
+        begin.set("commits", 10.0);
+        let mut end = begin.clone();
+        end.set("commits", 25.0);
+        end.set("wal_bytes", 9.0);
+        let delta = end.since(&begin);
+        assert_eq!(delta.get("commits"), Some(15.0));
+        assert_eq!(delta.get("wal_bytes"), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! Key performance metrics: what is computed, its unit and its direction.
+
+use serde::{Deserialize, Serialize};
+
+/// Which direction of a metric is the good one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    Higher,
+    Lower,
+}
+
+/// What a KPM is computed from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KpmValue {
+    /// Units of work per second (the workload's `work` per op).
+    Units,
+    /// Ops per second.
+    Ops,
+    /// Rows touched per second, as counted by the loop.
+    Rows,
+    /// Mean service time of one op, in seconds (jobs' own busy time / ops).
+    ServiceTime,
+    /// The named database counter per second (e.g. `logical_reads`).
+    Counter(String),
+}
+
+/// A key performance metric: `value * scale`, printed with `unit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kpm {
+    /// What is computed.
+    pub value: KpmValue,
+    /// The unit as printed: `qps`, `MB/s`, `Mops`, `ms`.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// Factor from the base unit (per second, seconds) to `unit`: 1e-6 for Mops, 1000 for ms.
+    #[serde(default = "one")]
+    pub scale: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}

@@ -1,0 +1,178 @@
+//! The closed plan: everything that will run, with its SQL, before anything runs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Bind, Expr, Facts, Workload};
+
+/// Where the loop runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Drive {
+    /// Inside the database, in a stored routine, in slices of about a second.
+    Database,
+    /// In our process: prepared statements, one thread per job.
+    Client,
+}
+
+impl Drive {
+    /// As written on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Drive::Database => "database",
+            Drive::Client => "client",
+        }
+    }
+}
+
+/// How a client-drive branch commits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Commit {
+    /// Reads only. Whether reads share a transaction is the `read_tx` parameter (`op` or `slice`).
+    #[default]
+    None,
+    /// The single statement commits itself.
+    Auto,
+    /// Begin before the steps, commit after them.
+    Block,
+}
+
+/// How the degrees of parallelism of a selection follow one another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ramp {
+    /// These numbers of jobs, in order.
+    Fixed(Vec<u32>),
+    /// Doubling from `from` until throughput gains less than 5 % twice in a row, at most `max`.
+    Auto { from: u32, max: u32 },
+}
+
+/// When a test ends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Seconds dropped at the start.
+    pub warmup_s: f64,
+    /// Seconds kept (fixed time).
+    pub duration_s: f64,
+    /// Fixed work instead: ops per job; the warm-up is then 0 and the window runs from gate to the last op.
+    pub ops_per_job: Option<u64>,
+}
+
+/// A statement with positional binds in the engine's own style, ready to prepare.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundStatement {
+    /// Block it came from, for messages.
+    pub name: String,
+    /// SQL text with `$1` / `?1` / `?` placeholders.
+    pub sql: String,
+    /// Bind name per position, in order of the placeholders.
+    pub binds: Vec<String>,
+}
+
+/// One alternative of a client-drive op, SQL resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Ops of 100 that take it, cumulated over the branches: draw in 0..100, first branch with `draw < upto` runs.
+    pub upto: f64,
+    pub commit: Commit,
+    pub statements: Vec<BoundStatement>,
+    /// Repetitions of the statements within the op.
+    pub times: u32,
+}
+
+/// A stored routine of the database drive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routine {
+    /// Name with schema.
+    pub name: String,
+    /// Statements that create it, in order (helpers first).
+    pub create: Vec<String>,
+    /// Statement that calls one slice; see `catalog/harness/<engine>.sql` for arguments and results.
+    pub call: BoundStatement,
+    /// Statements that drop it.
+    pub drop: Vec<String>,
+}
+
+/// What one job executes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobCode {
+    Routine(Routine),
+    Client {
+        branches: Vec<Branch>,
+        /// How each bind gets its value.
+        binds: BTreeMap<String, Bind>,
+        /// True: reads of a slice share one transaction (`read_tx=slice`).
+        shared_read: bool,
+    },
+    /// The engine's bulk load: `batch` rows of the standard row function per op into `table`, one commit per batch.
+    Bulk {
+        table: String,
+        batch: u64,
+    },
+}
+
+/// A part of a selection: what the jobs dealt to it run. A simple workload has exactly one part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartPlan {
+    /// Workload id of the part.
+    pub workload: String,
+    /// Its parameters, complete.
+    pub params: BTreeMap<String, String>,
+    pub code: JobCode,
+    /// Units of work per op.
+    pub work: Expr,
+    /// True if an op commits.
+    pub commits: bool,
+    /// Statements before the jobs start / after they ended. `{{jobs}}` is still open in them.
+    pub setup: Vec<String>,
+    pub teardown: Vec<String>,
+    /// Facts for expressions: the numeric parameters (data set facts come from the loaded data set).
+    pub facts: Facts,
+}
+
+/// A workload with parameters, compiled for one engine and drive, and its ramp.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The workload as the catalogue defines it.
+    pub workload: Workload,
+    /// The code under which it was asked for, if an alias (`T611`).
+    pub asked_as: Option<String>,
+    /// Parameters, complete, as text.
+    pub params: BTreeMap<String, String>,
+    pub drive: Drive,
+    /// Parts; jobs are dealt to them round robin (job j gets part (j-1) mod parts).
+    pub parts: Vec<PartPlan>,
+    pub ramp: Ramp,
+    pub window: Window,
+    /// SHA-256 (hex, 16 digits) over revision, parameters and all SQL text.
+    pub hash: String,
+}
+
+/// One test: a selection at one number of jobs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestSpec<'a> {
+    pub selection: &'a Selection,
+    pub jobs: u32,
+    /// Number within the run, from 1.
+    pub seq: u32,
+}
+
+/// A closed plan for one target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub engine: String,
+    /// Suite name, or `custom`.
+    pub suite: String,
+    /// Seed of the key generators.
+    pub seed: u64,
+    /// Nominal size in GB.
+    pub size_gb: f64,
+    /// Tables to load, e.g. `["small", "big"]`.
+    pub tables: Vec<String>,
+    pub selections: Vec<Selection>,
+    /// Workloads left out with the reason: (id, reason).
+    pub left_out: Vec<(String, String)>,
+}

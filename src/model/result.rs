@@ -1,0 +1,260 @@
+//! What a run leaves behind: plain figures with units in their names, as stored and exported.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Counters, Disclosure, Drive, Kpm, Verdict};
+
+/// What jobs counted while looping.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Ops done.
+    pub ops: u64,
+    /// Rows touched (fetched, inserted, updated), as the executor reported them.
+    pub rows: u64,
+    /// Commits waited for.
+    pub commits: u64,
+    /// Failed ops by error class.
+    #[serde(default)]
+    pub errors: BTreeMap<String, u64>,
+    /// Seconds the jobs were looping, summed over jobs.
+    pub busy_s: f64,
+}
+
+impl Tally {
+    /// Adds another tally to this one.
+    pub fn merge(&mut self, other: &Tally) {
+        self.ops += other.ops;
+        self.rows += other.rows;
+        self.commits += other.commits;
+        self.busy_s += other.busy_s;
+        for (class, count) in &other.errors {
+            *self.errors.entry(class.clone()).or_insert(0) += count;
+        }
+    }
+    /// Failed ops of every class.
+    pub fn error_count(&self) -> u64 {
+        self.errors.values().sum()
+    }
+}
+
+/// Service time of the window's ops, in microseconds; a percentile with too few samples is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencySummary {
+    /// Samples recorded; fewer than ops if sampled.
+    pub samples: u64,
+    /// Mean over *all* ops of the window: busy time / ops.
+    pub mean_us: Option<f64>,
+    pub p50_us: Option<f64>,
+    pub p90_us: Option<f64>,
+    pub p95_us: Option<f64>,
+    pub p99_us: Option<f64>,
+    pub p999_us: Option<f64>,
+    pub max_us: Option<f64>,
+    /// Sparse histogram: (highest equivalent value in ns, count), mergeable.
+    #[serde(default)]
+    pub buckets: Vec<(u64, u64)>,
+}
+
+/// One job's own figures in the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobFigures {
+    /// 1..=jobs.
+    pub job: u32,
+    /// Index of the part it ran.
+    pub part: usize,
+    pub tally: Tally,
+    /// Units of work done.
+    pub units: f64,
+    /// The job's own elapsed seconds of the slices that count.
+    pub elapsed_s: f64,
+}
+
+/// One second of a test.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeriesPoint {
+    /// Seconds since the gate opened, at the end of the interval.
+    pub t_s: f64,
+    /// Length of the interval.
+    pub interval_s: f64,
+    pub ops: f64,
+    pub units: f64,
+    pub errors: u64,
+    pub p50_us: Option<f64>,
+    pub p99_us: Option<f64>,
+    /// True if the point lies inside the measured window.
+    pub in_window: bool,
+    /// Counter differences over the interval (OS and database).
+    pub metrics: Counters,
+}
+
+/// When a snapshot of all probes was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moment {
+    /// Before the gate, jobs connected and idle.
+    Begin,
+    /// The window opens, jobs running.
+    WindowOpen,
+    /// The window closes, jobs running.
+    WindowClose,
+    /// After all jobs ended and the database flushed its counters.
+    End,
+}
+
+/// All probes at one moment: cumulative counters, database and operating system together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub moment: Moment,
+    /// Seconds since the gate opened (negative before it).
+    pub t_s: f64,
+    pub counters: Counters,
+    /// What a snapshot cost, in milliseconds.
+    pub cost_ms: f64,
+}
+
+/// Figures of one part of a mixed workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartFigures {
+    pub workload: String,
+    pub params: BTreeMap<String, String>,
+    pub jobs: u32,
+    /// Tally of the window.
+    pub tally: Tally,
+    /// Ops per second in the window.
+    pub ops_per_s: f64,
+    /// Units per second in the window.
+    pub units_per_s: f64,
+    pub latency: LatencySummary,
+}
+
+/// One measured test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// Number within the run, from 1.
+    pub seq: u32,
+    pub workload: String,
+    /// Alias under which it was asked for.
+    pub asked_as: Option<String>,
+    pub group: String,
+    pub title: String,
+    pub revision: u32,
+    pub hash: String,
+    pub params: BTreeMap<String, String>,
+    pub drive: Drive,
+    pub nodes: u32,
+    pub jobs: u32,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Seconds of the window, from open to close.
+    pub window_s: f64,
+    /// Seconds from gate to the end of the last job.
+    pub total_s: f64,
+    /// What was counted in the window.
+    pub window: Tally,
+    /// What was counted from gate to end (for cross-checks against counters).
+    pub total: Tally,
+    /// Units of work in the window / per second (sum of the jobs' own rates).
+    pub units: f64,
+    pub units_per_s: f64,
+    pub ops_per_s: f64,
+    pub rows_per_s: f64,
+    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it (batch means); absent with too few seconds.
+    pub ci_fraction: Option<f64>,
+    pub latency: LatencySummary,
+    /// Every n-th op was timed (1 = all).
+    pub latency_stride: u32,
+    pub job_figures: Vec<JobFigures>,
+    pub parts: Vec<PartFigures>,
+    pub series: Vec<SeriesPoint>,
+    pub snapshots: Vec<Snapshot>,
+    /// Counter differences from `Begin` to `End` (whole test): basis of per-op figures, contract and cross-check.
+    pub counters: Counters,
+    /// Counter differences over the window: basis of CPU % and rates per second.
+    pub window_counters: Counters,
+    /// The KPM definitions, so that a report needs no catalogue.
+    pub kpm: Kpm,
+    pub second: Option<Kpm>,
+    /// Primary KPM and second metric, computed; absent if the counter is unknown.
+    pub kpm_value: Option<f64>,
+    pub second_value: Option<f64>,
+    pub verdict: Verdict,
+    /// First error message seen, if any (never with a password).
+    pub first_error: Option<String>,
+    /// Facts the expressions used (`jobs`, `small_rows`, ...).
+    #[serde(default)]
+    pub facts: BTreeMap<String, f64>,
+}
+
+/// A load as a result of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadResult {
+    pub table: String,
+    pub rows: u64,
+    /// Bytes of row data as the engine stores the table (without indexes).
+    pub table_bytes: u64,
+    pub index_bytes: u64,
+    /// Seconds for the rows / for the indexes / for statistics.
+    pub rows_s: f64,
+    pub index_s: f64,
+    pub analyze_s: f64,
+    /// How: `copy-binary`, `prepared-insert`, ...; sessions used in parallel.
+    pub method: String,
+    pub sessions: u32,
+    /// False if the data set was already there and only verified.
+    pub loaded: bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    Running,
+    Finished,
+    /// Ctrl-C: tests so far are stored.
+    Interrupted,
+    /// The target failed: tests so far are stored.
+    Failed,
+}
+
+impl RunStatus {
+    /// As stored and printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Finished => "finished",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Failed => "failed",
+        }
+    }
+}
+
+/// A run without its tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Given by the store, from 1.
+    pub id: i64,
+    pub name: Option<String>,
+    /// As `Target::label`.
+    pub target: String,
+    pub engine: String,
+    pub suite: String,
+    pub labels: BTreeMap<String, String>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    pub status: RunStatus,
+    /// Our version.
+    pub version: String,
+    /// The command line as typed (without passwords).
+    pub command: String,
+    pub seed: u64,
+    pub size_gb: f64,
+    /// Identifies the rows of the data set: equal on every engine for equal size and seed.
+    pub data_set_id: String,
+    pub disclosure: Disclosure,
+    /// The plan as JSON: per selection id, params, drive, ramp, window, hash, SQL.
+    pub plan: serde_json::Value,
+    pub loads: Vec<LoadResult>,
+}

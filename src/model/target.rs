@@ -1,0 +1,34 @@
+//! Where a run happens: an embedded database, a private server of ours, or an existing server.
+
+use std::path::PathBuf;
+
+/// A target as the user named it, parsed. Holds no password: those come from elsewhere at connect time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// An embedded engine in a private file under the data directory (`sqlite`, `null`).
+    Embedded { engine: String, data_dir: PathBuf },
+    /// A private server that we create under the data directory (`postgres`).
+    Private { engine: String, data_dir: PathBuf, server_bin: Option<PathBuf>, port: Option<u16> },
+    /// An existing server by URL, e.g. `postgres://user@host:port/db`; `url` never holds a password.
+    Existing { engine: String, url: String },
+}
+
+impl Target {
+    /// The engine's name in the registry.
+    pub fn engine(&self) -> &str {
+        match self {
+            Target::Embedded { engine, .. } | Target::Private { engine, .. } | Target::Existing { engine, .. } => {
+                engine
+            }
+        }
+    }
+
+    /// As shown to the user and stored: engine name or URL without password.
+    pub fn label(&self) -> String {
+        match self {
+            Target::Embedded { engine, .. } => engine.clone(),
+            Target::Private { engine, .. } => format!("{engine} (private server)"),
+            Target::Existing { url, .. } => url.clone(),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A workload: one op in a loop, defined entirely by the catalogue.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Expr, Kpm};
+
+/// A workload as the catalogue defines it, checked; SQL blocks are kept beside it in the catalogue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// Best-known name, upper case: `SRV-QUERY1`.
+    pub id: String,
+    /// Group id, upper case: `SRV`.
+    pub group: String,
+    /// One line: what the op does.
+    pub title: String,
+    /// Prose for reports: what it stresses and how to read it.
+    pub about: String,
+    /// Raised whenever the work done changes; results of different revisions are never compared silently.
+    pub revision: u32,
+    /// Codes of other suites that correspond (`T611`, `SRV-21`), each with the parameters it fixes.
+    pub aliases: Vec<Alias>,
+    /// Declared parameters, in order of display.
+    pub params: Vec<Param>,
+    /// Primary key performance metric.
+    pub kpm: Kpm,
+    /// Second metric, if one is printed.
+    pub second: Option<Kpm>,
+    /// Units of work of one op (default 1), e.g. `38 * passes`, `small_mb`.
+    pub work: Expr,
+    /// Tables of the data set that must be loaded: `small`, `big`.
+    pub tables: Vec<String>,
+    /// Tables read into the cache before the test; the warm-up is checked by the contract.
+    pub warm: Vec<String>,
+    /// True if an op commits: its routine is a procedure, one commit per transaction.
+    pub commits: bool,
+    /// True if the op is the engine's bulk load of `batch` rows (client drive only).
+    pub bulk: bool,
+    /// Values drawn for each op of the client drive, by bind name.
+    pub binds: BTreeMap<String, Bind>,
+    /// Alternatives of one client-drive op; see `ClientBranch`.
+    pub client: Vec<ClientBranch>,
+    /// Block names run once before the jobs start, and after they ended (also after a failure).
+    pub setup: Vec<String>,
+    pub teardown: Vec<String>,
+    /// For mixed workloads: the parts; jobs are dealt to them equally.
+    pub parts: Vec<Part>,
+    /// The expected answer, checked by `verify` before timing.
+    pub answer: Option<Answer>,
+    /// What must be true if the workload stressed what it says.
+    pub contract: Vec<Claim>,
+    /// Our counts against the database's own counters.
+    pub crosscheck: Vec<Claim>,
+    /// Engines that cannot run it, with the reason.
+    pub unsupported: BTreeMap<String, String>,
+    /// Drives that cannot run it, per drive name (`database`, `client`), with the reason.
+    pub undrivable: BTreeMap<String, String>,
+}
+
+/// A code of another suite that corresponds to this workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alias {
+    pub code: String,
+    /// Parameters that the code fixes, e.g. `org = "heap-list"`.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+}
+
+/// A declared parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Param {
+    pub name: String,
+    /// Value if none is given.
+    pub default: String,
+    /// Defaults of single engines that differ.
+    #[serde(default)]
+    pub engine_default: BTreeMap<String, String>,
+    /// Allowed values; empty = any whole number between `min` and `max`.
+    #[serde(default)]
+    pub values: Vec<String>,
+    #[serde(default)]
+    pub min: Option<i64>,
+    #[serde(default)]
+    pub max: Option<i64>,
+    /// One line for `list workloads`.
+    pub about: String,
+}
+
+/// A part of a mixed workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    pub workload: String,
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+}
+
+/// How a bind of the client drive gets its value for an op; every value is a 64-bit integer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bind {
+    /// Uniform in 1..=N, drawn from the job's own generator.
+    Random(Expr),
+    /// The job's number, 1..=jobs.
+    Job,
+    /// Counts 1, 2, 3 ... within a job, plus `job * 1_000_000_000_000`: unique over all jobs.
+    Sequence,
+    /// A fixed value per test.
+    Constant(Expr),
+}
+
+/// One alternative of a client-drive op: its statements run in order; every row of every result is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientBranch {
+    /// Percent of ops that take this branch; the branch without a chance takes the rest.
+    #[serde(default)]
+    pub chance: Option<Expr>,
+    /// `none`: reads only; `auto`: the single statement commits itself; `block`: begin ... commit around the steps.
+    #[serde(default)]
+    pub commit: super::Commit,
+    /// Block names, in order.
+    pub steps: Vec<String>,
+    /// How often the list of steps is repeated within one op (default 1).
+    #[serde(default)]
+    pub times: Option<Expr>,
+}
+
+/// The expected answer of a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// Statement block whose result is checked (client form). Absent: only the routine is checked.
+    #[serde(default)]
+    pub step: Option<String>,
+    /// Fixed bind values for the check.
+    #[serde(default)]
+    pub binds: BTreeMap<String, Expr>,
+    /// Rows that the step returns, or that one op of the routine touches.
+    #[serde(default)]
+    pub rows: Option<Expr>,
+    /// Sums over the step's result, by column name.
+    #[serde(default)]
+    pub sums: BTreeMap<String, Expr>,
+    /// What the routine must return in `sink` for one op from the fixed seed 1 (within 1e-6 relative).
+    #[serde(default)]
+    pub sink: Option<Expr>,
+}
+
+/// A claim about counters of a whole test: `what / per` lies between `min` and `max`, or equals within 0.5 %.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`.
+    pub what: String,
+    /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times jobs.
+    #[serde(default)]
+    pub per: Option<String>,
+    #[serde(default)]
+    pub min: Option<Expr>,
+    #[serde(default)]
+    pub max: Option<Expr>,
+    /// For cross-checks: what the quotient must be, within 0.5 %: an expression that may use `ops`, `rows`, `commits`, `units`.
+    #[serde(default)]
+    pub equals: Option<Expr>,
+    /// Engines for which the claim holds; empty = all that have the counter.
+    #[serde(default)]
+    pub engines: Vec<String>,
+    /// Drives for which it holds; empty = both.
+    #[serde(default)]
+    pub drives: Vec<String>,
+    /// What it means if it does not hold.
+    pub because: String,
+}
