@@ -1,6 +1,15 @@
 //! Statistics of measuring: pure functions over numbers.
 
+pub mod batch_means;
 pub mod histogram;
 pub mod keys;
+mod regression;
+pub mod scaling;
+pub mod steady;
+pub mod student;
+pub mod summary;
 
+pub use batch_means::{Interval, mean_interval};
 pub use histogram::LatencyHistogram;
+pub use steady::{Steadiness, steadiness};
+pub use summary::{Quantiles, coefficient_of_variation, mean, median};

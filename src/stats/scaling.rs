@@ -1,0 +1,1 @@
+//! The Universal Scalability Law (being written).

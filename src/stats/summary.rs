@@ -1,0 +1,127 @@
+//! Summaries: quantiles of a latency histogram, and mean, median and spread of a few figures.
+
+use super::LatencyHistogram;
+
+/// Samples that must lie above a percentile before it is printed: p needs n >= 10 / (1 - p).
+const SAMPLES_ABOVE: f64 = 10.0;
+
+/// Quantiles of service times in ns; a percentile with too few samples is absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Quantiles {
+    /// Samples recorded.
+    pub samples: u64,
+    /// Mean of the samples; absent without samples.
+    pub mean_ns: Option<f64>,
+    pub p50_ns: Option<f64>,
+    pub p90_ns: Option<f64>,
+    pub p95_ns: Option<f64>,
+    pub p99_ns: Option<f64>,
+    pub p999_ns: Option<f64>,
+    /// Largest sample; absent without samples.
+    pub max_ns: Option<f64>,
+}
+
+impl Quantiles {
+    /// The quantiles of a histogram.
+    pub fn of(histogram: &LatencyHistogram) -> Self {
+        let some = |value: f64| (!histogram.is_empty()).then_some(value);
+        let quantile = |p| quantile_ns(histogram, p);
+        Quantiles {
+            samples: histogram.len(),
+            mean_ns: some(histogram.mean_ns()),
+            p50_ns: quantile(0.5),
+            p90_ns: quantile(0.9),
+            p95_ns: quantile(0.95),
+            p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
+            max_ns: some(histogram.max_ns() as f64),
+        }
+    }
+}
+
+/// The quantile `p` in ns, if the histogram has enough samples for it.
+pub fn quantile_ns(histogram: &LatencyHistogram, p: f64) -> Option<f64> {
+    enough_samples(histogram.len(), p).then(|| histogram.quantile_ns(p) as f64)
+}
+
+/// True if the percentile `p` (0..1) may be printed from `samples` samples: n >= 10 / (1 - p).
+pub fn enough_samples(samples: u64, p: f64) -> bool {
+    // 1 - 0.9 is a little less than 0.1 in binary: the slack lets exactly 100 samples pass for p90.
+    samples as f64 * (1.0 - p) >= SAMPLES_ABOVE - 1e-6
+}
+
+/// Arithmetic mean; absent without values.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Median: the middle value, or the mean of the two middle ones; absent without values.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[half]),
+        _ => Some((sorted[half - 1] + sorted[half]) / 2.0),
+    }
+}
+
+/// Variance of a sample (divisor n - 1); absent with fewer than two values.
+pub fn variance(values: &[f64]) -> Option<f64> {
+    let centre = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
+    (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
+}
+
+/// Coefficient of variation: standard deviation of the sample / mean; absent with fewer than two values or mean 0.
+pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
+    let centre = mean(values)?;
+    (centre != 0.0).then(|| Some(variance(values)?.sqrt() / centre.abs())).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(samples: u64) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        (1..=samples).for_each(|us| histogram.record_ns(us * 1000));
+        histogram
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_samples_above_it() {
+        for (p, needed) in [(0.5, 20), (0.9, 100), (0.95, 200), (0.99, 1000), (0.999, 10_000)] {
+            assert!(enough_samples(needed, p), "p{p} from {needed}");
+            assert!(!enough_samples(needed - 1, p), "p{p} from {}", needed - 1);
+        }
+    }
+
+    #[test]
+    fn quantiles_of_200_samples_stop_at_p95() {
+        let quantiles = Quantiles::of(&histogram(200));
+        assert_eq!(quantiles.samples, 200);
+        let close = |got: Option<f64>, us: f64| (got.unwrap() / (us * 1000.0) - 1.0).abs() < 0.002;
+        assert!(close(quantiles.p50_ns, 100.0) && close(quantiles.p90_ns, 180.0) && close(quantiles.p95_ns, 190.0));
+        assert!(close(quantiles.max_ns, 200.0) && close(quantiles.mean_ns, 100.5));
+        assert_eq!((quantiles.p99_ns, quantiles.p999_ns), (None, None));
+    }
+
+    #[test]
+    fn nothing_recorded_gives_nothing() {
+        assert_eq!(Quantiles::of(&LatencyHistogram::new()), Quantiles::default());
+    }
+
+    #[test]
+    fn mean_median_and_spread_by_hand() {
+        // 2 4 4 4 5 5 7 9: mean 5, squares sum to 32, sample variance 32/7.
+        let values = [9.0, 2.0, 4.0, 5.0, 4.0, 5.0, 7.0, 4.0];
+        assert_eq!(mean(&values), Some(5.0));
+        assert_eq!(median(&values), Some(4.5));
+        assert_eq!(median(&values[..3]), Some(4.0));
+        let expected = (32.0f64 / 7.0).sqrt() / 5.0;
+        assert!((coefficient_of_variation(&values).unwrap() - expected).abs() < 1e-12);
+        assert_eq!((mean(&[]), median(&[]), coefficient_of_variation(&[1.0])), (None, None, None));
+    }
+}
