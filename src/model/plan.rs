@@ -176,3 +176,24 @@ pub struct Plan {
     /// Workloads left out with the reason: (id, reason).
     pub left_out: Vec<(String, String)>,
 }
+
+impl PartPlan {
+    /// Statements before the jobs start, in order: the workload's own setup, then its routine.
+    pub fn setup_sql(&self) -> Vec<String> {
+        let mut statements = self.setup.clone();
+        if let JobCode::Routine(routine) = &self.code {
+            statements.extend(routine.create.iter().cloned());
+        }
+        statements
+    }
+
+    /// Statements after the jobs ended, in order: the routine goes first.
+    pub fn teardown_sql(&self) -> Vec<String> {
+        let mut statements = match &self.code {
+            JobCode::Routine(routine) => routine.drop.clone(),
+            JobCode::Client { .. } | JobCode::Bulk { .. } => Vec::new(),
+        };
+        statements.extend(self.teardown.iter().cloned());
+        statements
+    }
+}

@@ -1,1 +1,36 @@
-//! (being written)
+//! The runner: one test at a time, from setup to figures. It prints nothing and judges nothing.
+//!
+//! A test is a gate, job threads that pull slices, and a coordinator that takes snapshots and cuts the window while
+//! the jobs run on. What the jobs did is kept as a log of slices ([`log`]); [`assemble`] turns the log into figures.
+
+pub mod assemble;
+pub mod coordinator;
+pub mod gate;
+pub mod log;
+pub mod pacer;
+pub mod schedule;
+pub mod test;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use coordinator::{Progress, ReadProbes};
+pub use test::{Outcome, TestContext, run_test};
+
+/// Set by the signal handler; asked wherever something may take long.
+#[derive(Debug, Default)]
+pub struct Interrupt(AtomicBool);
+
+impl Interrupt {
+    /// A flag that is not set.
+    pub const fn new() -> Self {
+        Interrupt(AtomicBool::new(false))
+    }
+    /// Asks everything to stop.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+    /// True once somebody asked to stop.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,235 @@
+//! From the log of a test to its figures: pure.
+
+use std::collections::BTreeMap;
+
+use super::log::{JobLog, SliceLog};
+use crate::model::{
+    Counters, Facts, JobFigures, LatencySummary, Moment, PartFigures, PartPlan, SeriesPoint, Snapshot, Tally,
+    TestResult, TestSpec, Verdict,
+};
+use crate::stats::LatencyHistogram;
+use crate::stats::summary::latency_quantiles;
+
+/// What the coordinator and the jobs left behind.
+pub struct Raw {
+    /// Per job, in order of job numbers: index of its part and its log.
+    pub jobs: Vec<(usize, JobLog)>,
+    /// Latency per second since the gate.
+    pub seconds: Vec<LatencyHistogram>,
+    /// Begin, window open, window close, end.
+    pub snapshots: Vec<Snapshot>,
+    /// One sample per second while the jobs ran: (seconds since the gate, cumulative counters).
+    pub samples: Vec<(f64, Counters)>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Seconds from the gate to the end of the last job.
+    pub total_s: f64,
+    /// Facts of the data set and `jobs`.
+    pub facts: Facts,
+}
+
+/// The figures of a test; KPM values and verdict are left to the analysis.
+///
+/// # Errors
+/// If an expression of the workload (`work`) cannot be evaluated.
+pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
+    let selection = spec.selection;
+    let units_per_op = selection.parts.iter().map(|part| part_units(part, &raw.facts)).collect::<Result<Vec<_>, _>>()?;
+    let jobs = job_figures(&raw.jobs, &units_per_op);
+    let window = merged(jobs.iter().map(|job| &job.tally));
+    let per_s = |count: &dyn Fn(&JobFigures) -> f64| -> f64 { jobs.iter().map(|job| rate(count(job), job)).sum() };
+    let (open_s, close_s) = window_edges(&raw);
+    let counters = whole_test_counters(&raw);
+    let workload = &selection.workload;
+    Ok(TestResult {
+        seq: spec.seq,
+        workload: workload.id.clone(),
+        asked_as: selection.asked_as.clone(),
+        group: workload.group.clone(),
+        title: workload.title.clone(),
+        revision: workload.revision,
+        hash: selection.hash.clone(),
+        params: selection.params.clone(),
+        drive: selection.drive,
+        nodes: 1,
+        jobs: spec.jobs,
+        started_at: raw.started_at.clone(),
+        window_s: close_s - open_s,
+        total_s: raw.total_s,
+        total: total_tally(&raw.jobs),
+        units: jobs.iter().map(|job| job.units).sum(),
+        units_per_s: per_s(&|job| job.units),
+        ops_per_s: per_s(&|job| job.tally.ops as f64),
+        rows_per_s: per_s(&|job| job.tally.rows as f64),
+        ci_fraction: None,
+        latency: latency_of(raw.jobs.iter().map(|(_, log)| &log.latency), &window),
+        latency_stride: raw.jobs.iter().filter_map(|(_, log)| log.slices.last()).map(|s| s.stride).max().unwrap_or(1),
+        parts: part_figures(&selection.parts, &raw.jobs, &jobs),
+        series: series(&raw, &units_per_op, open_s, close_s),
+        window_counters: difference(&raw.snapshots, Moment::WindowOpen, Moment::WindowClose),
+        counters,
+        window,
+        job_figures: jobs,
+        kpm: workload.kpm.clone(),
+        second: workload.second.clone(),
+        kpm_value: None,
+        second_value: None,
+        verdict: Verdict::from_reasons(Vec::new()),
+        first_error: raw.jobs.iter().find_map(|(_, log)| log.first_error.clone()),
+        facts: raw.facts,
+        snapshots: raw.snapshots,
+    })
+}
+
+/// Units of work of one op of a part, with the part's own parameters.
+pub fn part_units(part: &PartPlan, facts: &Facts) -> Result<f64, String> {
+    let mut all = facts.clone();
+    all.extend(part.facts.clone());
+    part.work.eval(&all)
+}
+
+fn merged<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
+    tallies.fold(Tally::default(), |mut sum, tally| {
+        sum.merge(tally);
+        sum
+    })
+}
+
+fn total_tally(jobs: &[(usize, JobLog)]) -> Tally {
+    let mut total = merged(jobs.iter().flat_map(|(_, log)| &log.slices).map(|slice| &slice.tally));
+    for (_, log) in jobs {
+        total.merge(&Tally { errors: log.pending_errors.clone(), ..Tally::default() });
+    }
+    total
+}
+
+/// Each job's own figures: the slices that count, over the job's own time from the first's start to the last's end.
+fn job_figures(jobs: &[(usize, JobLog)], units_per_op: &[f64]) -> Vec<JobFigures> {
+    let figures = |(index, (part, log)): (usize, &(usize, JobLog))| {
+        let slices: Vec<&SliceLog> = log.slices.iter().filter(|slice| slice.counts).collect();
+        let tally = merged(slices.iter().map(|slice| &slice.tally));
+        let elapsed_s = match (slices.first(), slices.last()) {
+            (Some(first), Some(last)) => last.end_s - first.start_s,
+            _ => 0.0,
+        };
+        let units = tally.ops as f64 * units_per_op[*part];
+        JobFigures { job: index as u32 + 1, part: *part, tally, units, elapsed_s }
+    };
+    jobs.iter().enumerate().map(figures).collect()
+}
+
+fn rate(count: f64, job: &JobFigures) -> f64 {
+    if job.elapsed_s > 0.0 { count / job.elapsed_s } else { 0.0 }
+}
+
+/// Percentiles from the samples; the mean over all ops: busy time / ops.
+fn latency_of<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>, window: &Tally) -> LatencySummary {
+    let mut all = LatencyHistogram::new();
+    histograms.for_each(|histogram| all.merge(histogram));
+    let quantiles = latency_quantiles(&all);
+    LatencySummary {
+        samples: all.len(),
+        mean_us: (window.ops > 0).then(|| window.busy_s * 1e6 / window.ops as f64),
+        p50_us: quantiles.p50_us,
+        p90_us: quantiles.p90_us,
+        p95_us: quantiles.p95_us,
+        p99_us: quantiles.p99_us,
+        p999_us: quantiles.p999_us,
+        max_us: quantiles.max_us,
+        buckets: all.buckets(),
+    }
+}
+
+fn part_figures(parts: &[PartPlan], jobs: &[(usize, JobLog)], figures: &[JobFigures]) -> Vec<PartFigures> {
+    let one = |(index, part): (usize, &PartPlan)| {
+        let own: Vec<&JobFigures> = figures.iter().filter(|job| job.part == index).collect();
+        let tally = merged(own.iter().map(|job| &job.tally));
+        let latencies = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| &log.latency);
+        PartFigures {
+            workload: part.workload.clone(),
+            params: part.params.clone(),
+            jobs: own.len() as u32,
+            ops_per_s: own.iter().map(|job| rate(job.tally.ops as f64, job)).sum(),
+            units_per_s: own.iter().map(|job| rate(job.units, job)).sum(),
+            latency: latency_of(latencies, &tally),
+            tally,
+        }
+    };
+    parts.iter().enumerate().map(one).collect()
+}
+
+fn difference(snapshots: &[Snapshot], from: Moment, to: Moment) -> Counters {
+    let find = |moment| snapshots.iter().find(|snapshot| snapshot.moment == moment);
+    match (find(from), find(to)) {
+        (Some(from), Some(to)) => to.counters.since(&from.counters),
+        _ => Counters::default(),
+    }
+}
+
+/// Counters over the whole test: the probes' differences and what the job sessions counted themselves.
+fn whole_test_counters(raw: &Raw) -> Counters {
+    let mut counters = difference(&raw.snapshots, Moment::Begin, Moment::End);
+    for (_, log) in &raw.jobs {
+        counters.add(&log.counters);
+    }
+    counters
+}
+
+/// When the window opened and closed: by the snapshots; for fixed work from the gate to the end.
+fn window_edges(raw: &Raw) -> (f64, f64) {
+    let at = |moment| raw.snapshots.iter().find(|snapshot| snapshot.moment == moment).map(|snapshot| snapshot.t_s);
+    (at(Moment::WindowOpen).unwrap_or(0.0), at(Moment::WindowClose).unwrap_or(raw.total_s))
+}
+
+/// One point per sample interval; a slice's ops are spread evenly over its own time.
+fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<SeriesPoint> {
+    let mut points: Vec<SeriesPoint> = raw
+        .samples
+        .windows(2)
+        .map(|pair| {
+            let (from_s, to_s) = (pair[0].0, pair[1].0);
+            SeriesPoint {
+                t_s: to_s,
+                interval_s: to_s - from_s,
+                in_window: from_s >= open_s - 0.05 && to_s <= close_s + 0.05,
+                metrics: pair[1].1.since(&pair[0].1),
+                ..SeriesPoint::default()
+            }
+        })
+        .collect();
+    for (part, log) in &raw.jobs {
+        log.slices.iter().for_each(|slice| spread(slice, units_per_op[*part], &mut points));
+    }
+    for point in &mut points {
+        let middle_s = point.t_s - point.interval_s / 2.0;
+        if let Some(latency) = raw.seconds.get(middle_s as usize).filter(|latency| !latency.is_empty()) {
+            let quantiles = latency_quantiles(latency);
+            (point.p50_us, point.p99_us) = (quantiles.p50_us, quantiles.p99_us);
+        }
+    }
+    points
+}
+
+fn spread(slice: &SliceLog, units_per_op: f64, points: &mut [SeriesPoint]) {
+    let length_s = (slice.end_s - slice.start_s).max(1e-9);
+    let errors = slice.tally.error_count();
+    for point in points {
+        let from_s = point.t_s - point.interval_s;
+        let overlap_s = slice.end_s.min(point.t_s) - slice.start_s.max(from_s);
+        if overlap_s > 0.0 {
+            let ops = slice.tally.ops as f64 * overlap_s / length_s;
+            point.ops += ops;
+            point.units += ops * units_per_op;
+        }
+        if slice.end_s > from_s && slice.end_s <= point.t_s {
+            point.errors += errors;
+        }
+    }
+}
+
+/// Facts of a test: the data set's, and `jobs`.
+pub fn test_facts(data_set: &Facts, jobs: u32) -> BTreeMap<String, f64> {
+    let mut facts = data_set.clone();
+    facts.insert("jobs".into(), f64::from(jobs));
+    facts
+}

@@ -1,0 +1,179 @@
+//! The coordinator of a test: opens the gate, samples once a second, cuts the window while the jobs run on.
+
+use std::time::{Duration, Instant};
+
+use super::Interrupt;
+use super::gate::Gate;
+use super::schedule::Schedule;
+use crate::engine::Session;
+use crate::model::{Counters, Moment, Snapshot};
+
+/// How long jobs may take to connect and prepare.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+/// How often the coordinator looks whether somebody interrupts.
+const ATTENTION: Duration = Duration::from_millis(100);
+
+/// Reads all probes: cumulative counters, and what reading cost in ms.
+pub type ReadProbes<'a> = dyn FnMut(&mut dyn Session) -> (Counters, f64) + 'a;
+
+/// Told once a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Seconds since the gate.
+    pub t_s: f64,
+    /// Seconds until the window closes; infinite for fixed work.
+    pub left_s: f64,
+}
+
+/// How the looping ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ended {
+    /// Seconds from the gate to the end of the last job; 0 if the gate never opened.
+    pub total_s: f64,
+    /// Somebody asked to stop before the window was complete.
+    pub interrupted: bool,
+}
+
+/// Watches the clock, samples, cuts the window.
+pub struct Coordinator<'a, 'p> {
+    gate: &'a Gate,
+    schedule: Schedule,
+    session: &'a mut dyn Session,
+    probes: &'a mut ReadProbes<'p>,
+    progress: &'a mut dyn FnMut(Progress),
+    snapshots: Vec<Snapshot>,
+    samples: Vec<(f64, Counters)>,
+}
+
+impl<'a, 'p> Coordinator<'a, 'p> {
+    /// A coordinator of jobs that are about to come to `gate`.
+    pub fn new(
+        gate: &'a Gate,
+        schedule: Schedule,
+        session: &'a mut dyn Session,
+        probes: &'a mut ReadProbes<'p>,
+        progress: &'a mut dyn FnMut(Progress),
+    ) -> Self {
+        Coordinator { gate, schedule, session, probes, progress, snapshots: Vec::new(), samples: Vec::new() }
+    }
+
+    /// The snapshots and the per-second samples.
+    pub fn into_readings(self) -> (Vec<Snapshot>, Vec<(f64, Counters)>) {
+        (self.snapshots, self.samples)
+    }
+
+    /// Conducts the jobs from the gate to their end. Returns when no job runs any more.
+    pub fn conduct(&mut self, interrupt: &Interrupt) -> Ended {
+        let all_came = self.await_jobs(interrupt);
+        if !all_came {
+            self.gate.stop();
+            return Ended { total_s: 0.0, interrupted: interrupt.is_set() };
+        }
+        self.snapshot(Moment::Begin, 0.0);
+        let opened_at = self.gate.open();
+        let interrupted = self.watch(opened_at, interrupt);
+        self.gate.stop();
+        while !self.gate.all_ended(ATTENTION) {}
+        Ended { total_s: opened_at.elapsed().as_secs_f64(), interrupted }
+    }
+
+    /// True once every job waits at the gate; false if one failed, none came in time, or somebody interrupts.
+    fn await_jobs(&self, interrupt: &Interrupt) -> bool {
+        let began = Instant::now();
+        while began.elapsed() < CONNECT_TIMEOUT && !interrupt.is_set() {
+            if let Some(all_came) = self.gate.all_waiting(ATTENTION) {
+                return all_came;
+            }
+        }
+        false
+    }
+
+    /// Samples and cuts the window until it is complete, all jobs ended, or somebody interrupts (true).
+    fn watch(&mut self, opened_at: Instant, interrupt: &Interrupt) -> bool {
+        let mut next_tick_s = 0.0;
+        loop {
+            let due_s = self.next_due_s(next_tick_s);
+            let wake = self.wait_until(opened_at, due_s, interrupt);
+            let now_s = opened_at.elapsed().as_secs_f64();
+            let window_open = self.has(Moment::WindowOpen);
+            match wake {
+                Wake::Interrupted | Wake::AllEnded => {
+                    if window_open {
+                        self.snapshot(Moment::WindowClose, now_s);
+                    }
+                    return wake == Wake::Interrupted;
+                }
+                Wake::Due => next_tick_s = self.reading(now_s, next_tick_s),
+            }
+            if self.has(Moment::WindowClose) {
+                return self.await_satisfied(interrupt);
+            }
+        }
+    }
+
+    fn next_due_s(&self, next_tick_s: f64) -> f64 {
+        let edge_s = if self.has(Moment::WindowOpen) { self.schedule.close_s } else { self.schedule.open_s };
+        edge_s.min(next_tick_s)
+    }
+
+    /// One reading of all probes serves the tick and the edges that are due; returns the next tick.
+    fn reading(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
+        let (counters, cost_ms) = (self.probes)(self.session);
+        let edge = if self.has(Moment::WindowOpen) {
+            (now_s >= self.schedule.close_s).then_some(Moment::WindowClose)
+        } else {
+            (now_s >= self.schedule.open_s).then_some(Moment::WindowOpen)
+        };
+        if let Some(moment) = edge {
+            self.snapshots.push(Snapshot { moment, t_s: now_s, counters: counters.clone(), cost_ms });
+        }
+        if now_s < next_tick_s {
+            return next_tick_s;
+        }
+        self.samples.push((now_s, counters));
+        (self.progress)(Progress { t_s: now_s, left_s: (self.schedule.close_s - now_s).max(0.0) });
+        now_s.floor() + 1.0
+    }
+
+    /// After the window closed: jobs with long ops finish the one that began inside it. True if interrupted.
+    fn await_satisfied(&self, interrupt: &Interrupt) -> bool {
+        while !self.gate.all_satisfied(ATTENTION) {
+            if interrupt.is_set() {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn wait_until(&self, opened_at: Instant, due_s: f64, interrupt: &Interrupt) -> Wake {
+        loop {
+            let left_s = due_s - opened_at.elapsed().as_secs_f64();
+            if left_s <= 0.0 {
+                return Wake::Due;
+            }
+            if self.gate.all_ended(ATTENTION.min(Duration::from_secs_f64(left_s))) {
+                return Wake::AllEnded;
+            }
+            if interrupt.is_set() {
+                return Wake::Interrupted;
+            }
+        }
+    }
+
+    fn has(&self, moment: Moment) -> bool {
+        self.snapshots.iter().any(|snapshot| snapshot.moment == moment)
+    }
+
+    /// Takes a snapshot of all probes.
+    pub fn snapshot(&mut self, moment: Moment, t_s: f64) {
+        let (counters, cost_ms) = (self.probes)(self.session);
+        self.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wake {
+    Due,
+    AllEnded,
+    Interrupted,
+}

@@ -1,0 +1,132 @@
+//! The gate: all jobs connect and prepare, then start together.
+
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: u32,
+    /// Jobs that ended, for whatever reason.
+    ended: u32,
+    /// Jobs that have all slices of the window.
+    satisfied: u32,
+    opened_at: Option<Instant>,
+    /// No more slices.
+    stopped: bool,
+}
+
+/// A gate for `jobs` job threads and one coordinator.
+#[derive(Debug)]
+pub struct Gate {
+    jobs: u32,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// A closed gate.
+    pub fn new(jobs: u32) -> Self {
+        Gate { jobs, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A job that panicked holding the lock left plain counters behind: still usable.
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// A job waits here; returns when the gate opened, or `None` if the test is off.
+    pub fn pass(&self) -> Option<Instant> {
+        self.update(|state| state.waiting += 1);
+        let state = self.changed.wait_while(self.lock(), |state| state.opened_at.is_none() && !state.stopped);
+        let state = state.unwrap_or_else(std::sync::PoisonError::into_inner);
+        if state.stopped { None } else { state.opened_at }
+    }
+
+    /// A job has everything that the window needs.
+    pub fn satisfied(&self) {
+        self.update(|state| state.satisfied += 1);
+    }
+
+    /// A job ended.
+    pub fn ended(&self) {
+        self.update(|state| state.ended += 1);
+    }
+
+    /// No more slices; jobs at the gate go home.
+    pub fn stop(&self) {
+        self.update(|state| state.stopped = true);
+    }
+
+    /// True after `stop`.
+    pub fn is_stopped(&self) -> bool {
+        self.lock().stopped
+    }
+
+    /// Opens the gate now.
+    pub fn open(&self) -> Instant {
+        let now = Instant::now();
+        self.update(|state| state.opened_at = Some(now));
+        now
+    }
+
+    /// Waits at most `timeout` until every job stands at the gate (true) or one has ended before it (false).
+    pub fn all_waiting(&self, timeout: Duration) -> Option<bool> {
+        let jobs = self.jobs;
+        self.wait(timeout, |state| state.ended > 0 || state.waiting == jobs).map(|state| state.ended == 0)
+    }
+
+    /// Waits at most `timeout` until every job has ended or is satisfied.
+    pub fn all_satisfied(&self, timeout: Duration) -> bool {
+        let jobs = self.jobs;
+        self.wait(timeout, |state| state.satisfied + state.ended >= jobs).is_some()
+    }
+
+    /// Waits at most `timeout` until every job has ended.
+    pub fn all_ended(&self, timeout: Duration) -> bool {
+        let jobs = self.jobs;
+        self.wait(timeout, |state| state.ended >= jobs).is_some()
+    }
+
+    fn wait(&self, timeout: Duration, done: impl Fn(&State) -> bool) -> Option<MutexGuard<'_, State>> {
+        let (state, _) = self
+            .changed
+            .wait_timeout_while(self.lock(), timeout, |state| !done(state))
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        done(&state).then_some(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_start_together_after_the_last_one_came() {
+        let gate = Gate::new(3);
+        std::thread::scope(|scope| {
+            let jobs: Vec<_> = (0..3).map(|_| scope.spawn(|| gate.pass())).collect();
+            assert_eq!(gate.all_waiting(Duration::from_secs(10)), Some(true));
+            let opened = gate.open();
+            for job in jobs {
+                assert_eq!(job.join().unwrap(), Some(opened));
+            }
+        });
+    }
+
+    #[test]
+    fn a_job_that_fails_before_the_gate_sends_the_others_home() {
+        let gate = Gate::new(2);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| gate.pass());
+            gate.ended();
+            assert_eq!(gate.all_waiting(Duration::from_secs(10)), Some(false));
+            gate.stop();
+            assert_eq!(waiting.join().unwrap(), None);
+        });
+    }
+}

@@ -1,0 +1,125 @@
+//! The runner's side of one job: hands out slices, logs them.
+
+use std::time::Instant;
+
+use super::gate::Gate;
+use super::log::{JobLog, SecondsLog, SliceLog};
+use super::schedule::{Schedule, stride};
+use crate::engine::{AfterError, EngineError, Pacer, Slice, SliceReport};
+use crate::model::{Counters, Drive};
+
+/// A job gives up after this many errors in a row without one op done.
+const HOPELESS: u32 = 100;
+
+/// Paces one job of a test.
+pub struct JobPacer<'a> {
+    gate: &'a Gate,
+    seconds: &'a SecondsLog,
+    schedule: Schedule,
+    drive: Drive,
+    opened_at: Option<Instant>,
+    started_s: f64,
+    stride: u32,
+    satisfied: bool,
+    errors_in_a_row: u32,
+    log: JobLog,
+}
+
+impl<'a> JobPacer<'a> {
+    /// A pacer at a closed gate.
+    pub fn new(gate: &'a Gate, seconds: &'a SecondsLog, schedule: Schedule, drive: Drive) -> Self {
+        JobPacer {
+            gate,
+            seconds,
+            schedule,
+            drive,
+            opened_at: None,
+            started_s: 0.0,
+            stride: 1,
+            satisfied: false,
+            errors_in_a_row: 0,
+            log: JobLog::default(),
+        }
+    }
+
+    /// The log, after the job ended.
+    pub fn into_log(self) -> JobLog {
+        self.log
+    }
+
+    fn now_s(&self) -> f64 {
+        self.opened_at.map_or(0.0, |opened_at| opened_at.elapsed().as_secs_f64())
+    }
+
+    fn ops_done(&self) -> u64 {
+        self.log.slices.iter().map(|slice| slice.tally.ops).sum()
+    }
+
+    /// Ops still to do for fixed work; none left ends the job.
+    fn ops_left(&self) -> Option<u64> {
+        match self.schedule.ops_per_job {
+            None => Some(u64::MAX),
+            Some(total) => total.checked_sub(self.ops_done()).filter(|left| *left > 0),
+        }
+    }
+
+    /// Tells the gate once the window's slices are complete: past its close with at least one slice inside.
+    fn note_satisfied(&mut self) {
+        let complete = self.started_s + 1e-3 >= self.schedule.close_s && self.log.slices.iter().any(|s| s.counts);
+        if complete && !self.satisfied {
+            self.satisfied = true;
+            self.gate.satisfied();
+        }
+    }
+}
+
+impl Pacer for JobPacer<'_> {
+    fn ready(&mut self) -> bool {
+        self.opened_at = self.gate.pass();
+        self.opened_at.is_some()
+    }
+
+    fn next_slice(&mut self) -> Option<Slice> {
+        self.started_s = self.now_s();
+        self.note_satisfied();
+        if self.gate.is_stopped() || self.errors_in_a_row >= HOPELESS {
+            return None;
+        }
+        let max_ops = self.ops_left()?;
+        let seconds = self.schedule.slice_s(self.started_s, self.log.slices.is_empty());
+        Some(Slice { seconds, max_ops, stride: self.stride })
+    }
+
+    fn slice_done(&mut self, report: &SliceReport<'_>) {
+        let end_s = self.now_s();
+        let start_s = self.started_s;
+        let counts = self.schedule.counts(start_s) && !self.satisfied;
+        let mut tally = report.tally.clone();
+        tally.busy_s = report.elapsed_s;
+        for (class, count) in std::mem::take(&mut self.log.pending_errors) {
+            *tally.errors.entry(class).or_insert(0) += count;
+        }
+        if tally.ops > 0 {
+            self.errors_in_a_row = 0;
+        }
+        if counts {
+            self.log.latency.merge(report.latency);
+        }
+        self.seconds.add(start_s, end_s, report.latency);
+        let next_stride = stride(tally.ops, report.elapsed_s, self.drive);
+        self.log.slices.push(SliceLog { start_s, end_s, tally, stride: self.stride, counts });
+        self.stride = next_stride;
+        self.started_s = end_s;
+    }
+
+    fn op_failed(&mut self, error: &EngineError) -> AfterError {
+        *self.log.pending_errors.entry(error.class.name().to_string()).or_insert(0) += 1;
+        self.log.first_error.get_or_insert_with(|| error.message.clone());
+        self.errors_in_a_row += 1;
+        if error.class.retriable() && self.errors_in_a_row < HOPELESS { AfterError::GoOn } else { AfterError::Stop }
+    }
+
+    fn session_counters(&mut self, counters: Counters) {
+        self.log.counters = counters;
+    }
+}

@@ -1,0 +1,167 @@
+//! One test: setup, gate, jobs, window, snapshots, teardown.
+
+use super::Interrupt;
+use super::assemble::{Raw, assemble, test_facts};
+use super::gate::Gate;
+use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
+use super::log::{JobLog, SecondsLog};
+use super::pacer::JobPacer;
+use super::schedule::Schedule;
+use crate::engine::{Database, EngineError, ErrorClass, JobOrder, Session};
+use crate::model::rows::RowFunction;
+use crate::model::{Facts, Moment, TestResult, TestSpec};
+use crate::sql;
+
+/// What a test needs from outside.
+pub struct TestContext<'a> {
+    pub database: &'a dyn Database,
+    /// Facts of the loaded data set.
+    pub facts: &'a Facts,
+    /// Row function for bulk loads.
+    pub rows: RowFunction,
+    pub seed: u64,
+    pub interrupt: &'a Interrupt,
+}
+
+/// How a test ended.
+#[derive(Debug)]
+pub enum Outcome {
+    Done(Box<TestResult>),
+    /// Interrupted; with the figures so far if the window had opened.
+    Interrupted(Option<Box<TestResult>>),
+    /// It could not run or broke; the run goes on if the target still answers.
+    Failed(EngineError),
+}
+
+/// Runs one test to its end and cleans up after it.
+pub fn run_test(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    probes: &mut ReadProbes<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    let mut session = match context.database.session() {
+        Ok(session) => session,
+        Err(error) => return Outcome::Failed(error),
+    };
+    let set_up = provision(session.as_mut(), spec, Phase::Setup);
+    let outcome = match set_up {
+        Ok(()) => measure(context, spec, session.as_mut(), probes, progress),
+        Err(error) => Outcome::Failed(error),
+    };
+    match (provision(session.as_mut(), spec, Phase::Teardown), outcome) {
+        (Err(error), Outcome::Done(_)) => Outcome::Failed(error),
+        (_, outcome) => outcome,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Setup,
+    Teardown,
+}
+
+/// Runs the setup or teardown statements of every part. A teardown goes on after an error and reports the first.
+fn provision(session: &mut dyn Session, spec: &TestSpec<'_>, phase: Phase) -> Result<(), EngineError> {
+    let mut first_error = Ok(());
+    for part in &spec.selection.parts {
+        let statements = if phase == Phase::Setup { part.setup_sql() } else { part.teardown_sql() };
+        for statement in statements {
+            let result = session.execute(&sql::bind_late(&statement, spec.jobs)).map(drop);
+            match (result, phase) {
+                (Err(error), Phase::Setup) => return Err(error),
+                (result, _) => first_error = first_error.and(result),
+            }
+        }
+    }
+    first_error
+}
+
+/// Gate to end. The control session takes the database's part of every snapshot.
+fn measure(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    session: &mut dyn Session,
+    probes: &mut ReadProbes<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    let schedule = Schedule::new(&spec.selection.window);
+    let gate = Gate::new(spec.jobs);
+    let seconds = SecondsLog::default();
+    let facts = test_facts(context.facts, spec.jobs);
+    let started_at = jiff::Timestamp::now().to_string();
+    let mut coordinator = Coordinator::new(&gate, schedule, session, probes, progress);
+    let (jobs, ended) = std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..=spec.jobs)
+            .map(|job| {
+                let (gate, seconds, facts) = (&gate, &seconds, &facts);
+                scope.spawn(move || run_job(context, spec, job, facts, JobPacer::new(gate, seconds, schedule, spec.selection.drive), gate))
+            })
+            .collect();
+        let ended = coordinator.conduct(context.interrupt);
+        (threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect::<Vec<_>>(), ended)
+    });
+    coordinator.snapshot(Moment::End, ended.total_s);
+    let (snapshots, samples) = coordinator.into_readings();
+    let raw = Raw {
+        jobs: jobs.into_iter().enumerate().map(|(index, log)| (index % spec.selection.parts.len(), log)).collect(),
+        seconds: SecondsLog::into_seconds(seconds),
+        snapshots,
+        samples,
+        started_at,
+        total_s: ended.total_s,
+        facts,
+    };
+    conclude(spec, raw, &ended)
+}
+
+/// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
+fn panicked() -> JobLog {
+    let failure = EngineError::new(ErrorClass::Other, "a job thread panicked (a bug in dbdyno)");
+    JobLog { failure: Some(failure), ..JobLog::default() }
+}
+
+fn run_job(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    job: u32,
+    facts: &Facts,
+    mut pacer: JobPacer<'_>,
+    gate: &Gate,
+) -> JobLog {
+    let part = &spec.selection.parts[(job as usize - 1) % spec.selection.parts.len()];
+    let mut facts = facts.clone();
+    facts.extend(part.facts.clone());
+    let order = JobOrder { job, jobs: spec.jobs, code: &part.code, seed: context.seed, facts: &facts, rows: context.rows };
+    let _ended = EndOnDrop(gate);
+    let result = context.database.run_job(&order, &mut pacer);
+    let mut log = pacer.into_log();
+    log.failure = result.err();
+    log
+}
+
+/// Tells the gate that the job ended, also when it panics.
+struct EndOnDrop<'a>(&'a Gate);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.ended();
+    }
+}
+
+
+/// Figures if jobs looped; else why they did not.
+fn conclude(spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {
+    if let Some(failure) = raw.jobs.iter().find_map(|(_, log)| log.failure.clone()) {
+        return Outcome::Failed(failure);
+    }
+    let window_opened = raw.snapshots.iter().any(|snapshot| snapshot.moment == Moment::WindowOpen);
+    if ended.interrupted && !window_opened {
+        return Outcome::Interrupted(None);
+    }
+    match assemble(spec, raw) {
+        Ok(result) if ended.interrupted => Outcome::Interrupted(Some(Box::new(result))),
+        Ok(result) => Outcome::Done(Box::new(result)),
+        Err(message) => Outcome::Failed(EngineError::new(ErrorClass::Statement, message)),
+    }
+}
