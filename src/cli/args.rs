@@ -1,0 +1,252 @@
+//! The command line: declarations only. Help, completions and the manual page are generated from these.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::values::{Label, Seconds};
+
+/// A dynamometer for database platforms: small, well-understood workloads inside a database and from the client,
+/// from one job to saturation, turned into key performance metrics with a verdict beside every number.
+#[derive(Debug, Parser)]
+#[command(name = "dbdyno", version, propagate_version = true)]
+#[command(after_help = "Without a command: 'dbdyno run', the quick suite on the embedded SQLite engine, about two \
+minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, configuration or catalogue; 3 the target; \
+130 interrupted (what was measured is stored).")]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Results file [default: results.db in the state directory]
+    #[arg(long, global = true, value_name = "FILE", env = "DBDYNO_RESULTS")]
+    pub results: Option<PathBuf>,
+    /// Directory with workloads of your own, laid over the built-in catalogue
+    #[arg(long, global = true, value_name = "DIR", env = "DBDYNO_CATALOG")]
+    pub catalog: Option<PathBuf>,
+    /// Output format; which ones a command has stands in its help
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Colour in terminal output
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    /// No progress, only results and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure a target: load, verify, run workloads, store, report
+    Run(Box<RunArgs>),
+    /// List workloads, suites, engines, reports, profiles or formats (--format text|json)
+    List {
+        #[arg(value_enum)]
+        what: Listing,
+    },
+    /// Show a workload: what it does, its parameters and its SQL as it will run
+    Show {
+        #[command(subcommand)]
+        what: Show,
+    },
+    /// Load the data set and keep it
+    Load(TargetArgs),
+    /// Check the loaded data and every workload's answer, without timing
+    Verify(TargetArgs),
+    /// Remove exactly what dbdyno made on a target
+    Clean(TargetArgs),
+    /// Preflight: connection, version, privileges, disk, what is missing; creates nothing
+    Check(TargetArgs),
+    /// The runs of the results file: list, show, export, import, delete
+    Runs {
+        #[command(subcommand)]
+        what: Runs,
+    },
+    /// Write a report of stored runs (--format text|markdown|csv|json)
+    Report(ReportArgs),
+    /// Measure our own loop on the null engine: cost per op and jitter
+    Overhead(OverheadArgs),
+    /// Print shell completions
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+}
+
+/// What `list` lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Listing {
+    Workloads,
+    Suites,
+    Engines,
+    Reports,
+    Profiles,
+    Formats,
+}
+
+/// What `show` shows.
+#[derive(Debug, Subcommand)]
+pub enum Show {
+    /// A workload of the catalogue
+    Workload {
+        /// Workload id or alias, with parameters: SRV-QUERY1, T611, TP-LIGHT:update_pct=40
+        id: String,
+        /// Engine whose SQL is shown [default: every engine]
+        #[arg(long)]
+        engine: Option<String>,
+        /// Drive whose SQL is shown [default: the engine's own]
+        #[arg(long, value_enum)]
+        drive: Option<DriveArg>,
+    },
+}
+
+/// What `runs` does.
+#[derive(Debug, Subcommand)]
+pub enum Runs {
+    /// List the runs (--format text|json)
+    List,
+    /// Show a run with its tests (--format text|json)
+    Show {
+        /// Id, name or 'last'
+        run: String,
+    },
+    /// Write runs as JSON lines; loses nothing
+    Export {
+        /// Ids, names or 'last' [default: all]
+        runs: Vec<String>,
+        /// File to write [default: standard output]
+        #[arg(long, short)]
+        output: Option<PathBuf>,
+    },
+    /// Read runs from JSON lines
+    Import {
+        /// File to read; '-' is standard input
+        file: PathBuf,
+    },
+    /// Delete runs
+    Delete {
+        /// Ids, names or 'last'
+        #[arg(required = true)]
+        runs: Vec<String>,
+    },
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Kind of report; 'dbdyno list reports' names them
+    pub kind: String,
+    /// Ids, names or 'last' [default: last]
+    pub runs: Vec<String>,
+    /// File to write [default: standard output]
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+}
+
+/// Where the loop runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DriveArg {
+    /// Inside the database, in a stored routine
+    Database,
+    /// In our process, prepared statements
+    Client,
+}
+
+/// What and where, of the commands that touch a target.
+#[derive(Debug, Clone, Args)]
+pub struct TargetArgs {
+    /// sqlite (an embedded database in a private file), postgres (a private server of the installed binaries), or the
+    /// URL of an existing server: postgres://user@host:port/db (password from PGPASSWORD, ~/.pgpass or a prompt)
+    #[arg(default_value = "sqlite")]
+    pub target: String,
+    /// Nominal size in GB: big table = size x 1,000,000 rows [default: the suite's or profile's]
+    #[arg(long, value_name = "GB")]
+    pub size: Option<f64>,
+    /// Size profile, XS to XL: settings of a private server [default: the suite's]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Where private databases live: chooses the storage under test
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Directory with the binaries of a private server (initdb, postgres)
+    #[arg(long, value_name = "DIR")]
+    pub server_bin: Option<PathBuf>,
+    /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only]
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+    /// Keep the private server or file, and say how to connect
+    #[arg(long)]
+    pub keep: bool,
+    /// Seed of data and keys
+    #[arg(long, default_value_t = 42, value_name = "N")]
+    pub seed: u32,
+    /// Suite of workloads; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub suite: Vec<String>,
+    /// Workload by id or alias, with parameters: ID[:param=value,...]; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub workload: Vec<String>,
+    /// Where the loop runs [default: the engine's]
+    #[arg(long, value_enum)]
+    pub drive: Option<DriveArg>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto (until throughput gains less than 5 % twice)
+    #[arg(long, value_name = "RAMP")]
+    pub jobs: Option<String>,
+    /// Length of the measured window: 10s, 500ms, 2m
+    #[arg(long, value_name = "TIME", conflicts_with = "ops")]
+    pub duration: Option<Seconds>,
+    /// Fixed work instead of fixed time: ops per job
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub ops: Option<u64>,
+    /// Time dropped before the window
+    #[arg(long, value_name = "TIME")]
+    pub warmup: Option<Seconds>,
+    /// Name of the run
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+    /// Label of the run; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub label: Vec<Label>,
+    /// Also write the datasheet and KPM report to this file (.md, .csv, .json, .txt)
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Exit with 1 if any KPM is invalid
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Arguments of `overhead`.
+#[derive(Debug, Args)]
+pub struct OverheadArgs {
+    /// Numbers of jobs
+    #[arg(long, default_value = "1,cores", value_name = "RAMP")]
+    pub jobs: String,
+    /// Length of each measurement
+    #[arg(long, default_value = "2s", value_name = "TIME")]
+    pub duration: Seconds,
+}

@@ -1,0 +1,28 @@
+//! Where things lie by default: one state directory, with the results file and the private databases.
+
+use std::path::PathBuf;
+
+/// `$DBDYNO_HOME`; else `/var/lib/dbdyno` for root (a private server's user must be able to reach it), else
+/// `$XDG_DATA_HOME/dbdyno` or `~/.local/share/dbdyno`.
+pub fn state_dir() -> PathBuf {
+    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(home) = var("DBDYNO_HOME") {
+        return home;
+    }
+    if rustix::process::geteuid().is_root() {
+        return PathBuf::from("/var/lib/dbdyno");
+    }
+    let data_home = var("XDG_DATA_HOME").or_else(|| Some(var("HOME")?.join(".local/share")));
+    data_home.unwrap_or_else(std::env::temp_dir).join("dbdyno")
+}
+
+/// The results file: as given, else `results.db` in the state directory.
+pub fn results_file(given: Option<&PathBuf>) -> PathBuf {
+    given.cloned().unwrap_or_else(|| state_dir().join("results.db"))
+}
+
+/// The data directory: as given, else `data` in the state directory. Always absolute.
+pub fn data_dir(given: Option<&PathBuf>) -> PathBuf {
+    let dir = given.cloned().unwrap_or_else(|| state_dir().join("data"));
+    std::path::absolute(&dir).unwrap_or(dir)
+}
