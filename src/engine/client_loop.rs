@@ -1,1 +1,284 @@
-//! (being written)
+//! The client drive: the loop in our own process that every engine shares.
+//!
+//! An engine gives a [`ClientSession`] (prepared statements by number); [`drive`] does the rest: gate, slices,
+//! clock, keys, branches, commits, errors. It is monomorphised per engine, and an op allocates nothing here.
+
+use std::time::Instant;
+
+use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice, SliceReport};
+use crate::model::{BoundStatement, Branch, Counters, JobCode, Tally};
+use crate::stats::LatencyHistogram;
+
+mod program;
+
+use program::Program;
+
+/// One job's connection with its statements prepared; statements are named by their position.
+pub trait ClientSession {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// As [`ClientSession::run`].
+    fn begin(&mut self) -> Result<(), EngineError>;
+    /// Commits it; returns when it is as durable as the settings say.
+    ///
+    /// # Errors
+    /// As [`ClientSession::run`]; a serialization failure may only show here.
+    fn commit(&mut self) -> Result<(), EngineError>;
+    /// Ends any transaction, whatever state it is in; fine when there is none.
+    ///
+    /// # Errors
+    /// If the session cannot be used any more.
+    fn rollback(&mut self) -> Result<(), EngineError>;
+    /// Runs prepared statement number `statement` with `binds` by position, reads every column of every row.
+    /// Returns the rows fetched, or the rows changed by a statement that returns none.
+    ///
+    /// # Errors
+    /// The engine's error with its class.
+    fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError>;
+    /// Loads the rows by the engine's fastest path in one transaction, and commits.
+    ///
+    /// # Errors
+    /// The engine's error with its class; the transaction is rolled back.
+    fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError>;
+    /// The session's own cumulative counters; empty if the engine keeps none per session.
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+}
+
+/// Runs a client-drive job to its end. `connect` opens the session and prepares the statements, which are
+/// given in the order by which [`ClientSession::run`] names them.
+///
+/// Errors are counted by the pacer (the tally's own `errors` stay empty). After a failed op the session is
+/// rolled back and goes on with the next op if the pacer says so; a lost connection always ends the job. What
+/// the broken slice did before is reported.
+///
+/// # Errors
+/// What ended the job early; class `Statement` if the job's code is no client code or a bind cannot be evaluated.
+pub fn drive<S: ClientSession>(
+    order: &JobOrder<'_>,
+    pacer: &mut dyn Pacer,
+    connect: impl FnOnce(&[&BoundStatement]) -> Result<S, EngineError>,
+) -> Result<(), EngineError> {
+    let work = Work::compile(order)?;
+    let session = connect(&statements(order.code))?;
+    let mut job = Job { session, work, latency: presized(), ops: 0, rows: 0, commits: 0 };
+    if !pacer.ready() {
+        return Ok(());
+    }
+    let before = job.session.counters();
+    let outcome = job.slices(pacer);
+    if !matches!(&outcome, Err(error) if error.class == ErrorClass::Lost) {
+        pacer.session_counters(job.session.counters().since(&before));
+    }
+    outcome
+}
+
+/// The statements of all branches, flat, in order.
+fn statements(code: &JobCode) -> Vec<&BoundStatement> {
+    match code {
+        JobCode::Client { branches, .. } => branches.iter().flat_map(|branch: &Branch| &branch.statements).collect(),
+        JobCode::Routine(_) | JobCode::Bulk { .. } => Vec::new(),
+    }
+}
+
+/// A histogram that need not grow within the loop for anything below a minute.
+fn presized() -> LatencyHistogram {
+    let mut latency = LatencyHistogram::new();
+    latency.record_ns(60_000_000_000);
+    latency.clear();
+    latency
+}
+
+/// What one op does.
+enum Work<'a> {
+    Steps(Program),
+    Bulk(BatchIds<'a>),
+}
+
+impl<'a> Work<'a> {
+    fn compile(order: &JobOrder<'a>) -> Result<Self, EngineError> {
+        match order.code {
+            JobCode::Client { branches, binds, shared_read } => {
+                Program::compile(order, branches, binds, *shared_read).map(Work::Steps)
+            }
+            JobCode::Bulk { table, batch } => Ok(Work::Bulk(BatchIds {
+                table,
+                rows: order.rows,
+                batch: *batch,
+                jobs: u64::from(order.jobs),
+                next: u64::from(order.job.saturating_sub(1)),
+            })),
+            JobCode::Routine(routine) => Err(EngineError::new(
+                ErrorClass::Statement,
+                format!("routine {} cannot be run by the client drive", routine.name),
+            )),
+        }
+    }
+    fn shared_read(&self) -> bool {
+        matches!(self, Work::Steps(program) if program.shared_read)
+    }
+}
+
+/// Deals batches of ids to jobs: batch n of job j is number `n * jobs + j - 1`, so that ids never collide.
+struct BatchIds<'a> {
+    table: &'a str,
+    rows: crate::model::rows::RowFunction,
+    batch: u64,
+    jobs: u64,
+    next: u64,
+}
+
+impl<'a> BatchIds<'a> {
+    fn next(&mut self) -> RowLoad<'a> {
+        let first = 1 + self.next * self.batch;
+        self.next += self.jobs;
+        RowLoad { table: self.table, rows: self.rows, ids: first..first + self.batch }
+    }
+}
+
+/// A job in its loop; the counts are those of the current slice.
+struct Job<'a, S> {
+    session: S,
+    work: Work<'a>,
+    latency: LatencyHistogram,
+    ops: u64,
+    rows: u64,
+    commits: u64,
+}
+
+impl<S: ClientSession> Job<'_, S> {
+    fn slices(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        while let Some(slice) = pacer.next_slice() {
+            (self.ops, self.rows, self.commits) = (0, 0, 0);
+            self.latency.clear();
+            self.open_slice(pacer)?;
+            let (elapsed_s, outcome) = self.slice(&slice, pacer);
+            let tally =
+                Tally { ops: self.ops, rows: self.rows, commits: self.commits, busy_s: elapsed_s, ..Tally::default() };
+            pacer.slice_done(&SliceReport { tally, elapsed_s, latency: &self.latency });
+            outcome?;
+            self.close_slice(pacer)?;
+        }
+        Ok(())
+    }
+
+    fn open_slice(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        if !self.work.shared_read() {
+            return Ok(());
+        }
+        self.session.begin().or_else(|error| self.failed(error, pacer))
+    }
+
+    fn close_slice(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        if !self.work.shared_read() {
+            return Ok(());
+        }
+        self.session.commit().or_else(|error| {
+            self.session.rollback()?;
+            verdict(error, pacer)
+        })
+    }
+
+    /// Loops through one slice; returns its elapsed seconds and how it ended.
+    fn slice(&mut self, slice: &Slice, pacer: &mut dyn Pacer) -> (f64, Result<(), EngineError>) {
+        let clock = Clock(Instant::now());
+        let outcome = self.ops(slice, pacer, &clock);
+        match outcome {
+            Ok(end_ns) => (end_ns as f64 / 1e9, Ok(())),
+            Err(error) => (clock.ns() as f64 / 1e9, Err(error)),
+        }
+    }
+
+    /// The loop. With stride 1 every op is timed by one clock read, chained: the end of an op is the start of the
+    /// next. With a longer stride the clock is read around every stride-th op only. Returns the end in ns.
+    fn ops(&mut self, slice: &Slice, pacer: &mut dyn Pacer, clock: &Clock) -> Result<u64, EngineError> {
+        let limit_ns = (slice.seconds * 1e9) as u64; // saturates: an endless slice is u64::MAX ns
+        let untimed = u64::from(slice.stride.max(1) - 1);
+        let mut start_ns = 0;
+        while self.ops < slice.max_ops && start_ns < limit_ns {
+            if untimed > 0 {
+                self.untimed(untimed.min(slice.max_ops - self.ops), pacer)?;
+                start_ns = clock.ns();
+                if self.ops >= slice.max_ops {
+                    break;
+                }
+            }
+            let result = self.op();
+            let end_ns = clock.ns();
+            match result {
+                Ok(()) => self.latency.record_ns(end_ns - start_ns),
+                Err(error) => self.failed(error, pacer)?,
+            }
+            start_ns = end_ns;
+        }
+        Ok(start_ns)
+    }
+
+    /// `count` ops without a clock; stops early after a failed one, so that failures cannot outrun the clock.
+    fn untimed(&mut self, count: u64, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        for _ in 0..count {
+            if let Err(error) = self.op() {
+                return self.failed(error, pacer);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn op(&mut self) -> Result<(), EngineError> {
+        let done = match &mut self.work {
+            Work::Steps(program) => program.op(&mut self.session)?,
+            Work::Bulk(ids) => {
+                let load = ids.next();
+                self.session.load(&load)?;
+                Done { rows: load.ids.end - load.ids.start, commits: 1 }
+            }
+        };
+        self.ops += 1;
+        self.rows += done.rows;
+        self.commits += done.commits;
+        Ok(())
+    }
+
+    /// After a failed op: the session is made usable again and the pacer asked.
+    #[cold]
+    fn failed(&mut self, error: EngineError, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        if error.class == ErrorClass::Lost {
+            let _ = pacer.op_failed(&error); // counted; there is nothing left to go on with
+            return Err(error);
+        }
+        let rolled_back = self.session.rollback();
+        verdict(error, pacer)?;
+        rolled_back?;
+        if self.work.shared_read() { self.session.begin() } else { Ok(()) }
+    }
+}
+
+fn verdict(error: EngineError, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+    match pacer.op_failed(&error) {
+        AfterError::GoOn => Ok(()),
+        AfterError::Stop => Err(error),
+    }
+}
+
+/// What one op did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Done {
+    rows: u64,
+    commits: u64,
+}
+
+/// Nanoseconds since the slice began.
+struct Clock(Instant);
+
+impl Clock {
+    #[inline]
+    fn ns(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests;
