@@ -31,16 +31,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }
 
-/// Style of positional placeholders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placeholder {
-    /// `$1`, `$2`; a repeated bind uses the same number.
-    Dollar,
-    /// `?1`, `?2`; a repeated bind uses the same number.
-    QuestionNumber,
-    /// `?`; a repeated bind is repeated.
-    Question,
-}
+pub use crate::sql::Placeholder;
 
 /// What an engine can do, asked instead of its name.
 #[derive(Debug, Clone, Copy)]

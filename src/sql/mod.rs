@@ -1,1 +1,12 @@
-//! (being written)
+//! SQL text as the catalogue holds it: named blocks, `{{name}}` substitution, `:name` binds.
+//!
+//! Text is never split at `;`: a block is one statement (or one body), however many semicolons stand in it.
+
+mod binds;
+mod blocks;
+mod scan;
+mod template;
+
+pub use binds::{Bound, Placeholder, bind, bind_names};
+pub use blocks::{Block, BlockSet, parse_blocks, statement};
+pub use template::{Values, bind_late, placeholders, substitute};

@@ -1,0 +1,117 @@
+//! `{{name}}` substitution.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+
+use super::Block;
+
+/// What `{{name}}` stands for.
+pub type Values = BTreeMap<String, String>;
+
+/// The placeholders of a text in order: byte range and name. `{{` without a name in it (`'{{1,2}}'`) is plain text.
+pub fn placeholders(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
+    let opened = text.match_indices("{{").map(|(at, _)| at);
+    opened
+        .filter_map(|start| {
+            let len = text[start + 2..].find("}}")?;
+            let name = text[start + 2..start + 2 + len].trim();
+            is_name(name).then_some((start..start + len + 4, name))
+        })
+        .collect()
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// The block's text with every `{{name}}` replaced by its value; names in `late` stay open.
+///
+/// # Errors
+/// Names without a value, with `file:line` of the first.
+pub fn substitute(block: &Block, values: &Values, late: &[&str]) -> Result<String> {
+    let unknown: Vec<_> = placeholders(&block.text)
+        .into_iter()
+        .filter(|(_, name)| !values.contains_key(*name) && !late.contains(name))
+        .collect();
+    match unknown.first() {
+        None => Ok(fill(&block.text, values)),
+        Some((range, _)) => Err(unknown_names(block, range.start, &unknown.iter().map(|u| u.1).collect::<Vec<_>>())),
+    }
+}
+
+fn unknown_names(block: &Block, offset: usize, names: &[&str]) -> Error {
+    let mut names: Vec<_> = names.iter().map(|name| format!("{{{{{name}}}}}")).collect();
+    names.sort();
+    names.dedup();
+    let what = format!("block {} uses {}, which no parameter and no fact gives", block.name, names.join(", "));
+    Error::usage(block.place_at(offset), what).advise("declare the parameter or correct the name")
+}
+
+/// Replaces what has a value. A value of several lines is indented as its placeholder is, where nothing else stands
+/// before that.
+fn fill(text: &str, values: &Values) -> String {
+    let (mut filled, mut copied) = (String::with_capacity(text.len()), 0);
+    for (range, name) in placeholders(text) {
+        let Some(value) = values.get(name) else { continue };
+        filled.push_str(&text[copied..range.start]);
+        let line_start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+        filled.push_str(&indented(value, &text[line_start..range.start]));
+        copied = range.end;
+    }
+    filled.push_str(&text[copied..]);
+    filled
+}
+
+fn indented(value: &str, lead: &str) -> String {
+    // A string that spans lines would change its meaning.
+    let many_lines = value.contains('\n') && !value.contains('\'');
+    if many_lines && lead.trim().is_empty() { value.replace('\n', &format!("\n{lead}")) } else { value.to_string() }
+}
+
+/// Fills in what is known only when a test starts (`jobs`) into SQL of a plan.
+pub fn bind_late(sql: &str, name: &str, value: u64) -> String {
+    fill(sql, &Values::from([(name.to_string(), value.to_string())]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse_blocks;
+    use super::*;
+
+    fn block(text: &str) -> Block {
+        parse_blocks("g/common.sql", &format!("-- name: a\n{text}")).unwrap().remove(0)
+    }
+
+    fn values() -> Values {
+        Values::from([("small".into(), "dbdyno.small".into()), ("body".into(), "x;\ny;".into())])
+    }
+
+    #[test]
+    fn replaces_known_names_and_keeps_late_ones_open() {
+        let sql = substitute(&block("select * from {{small}} where j <= {{jobs}}"), &values(), &["jobs"]).unwrap();
+        assert_eq!(sql, "select * from dbdyno.small where j <= {{jobs}}");
+        assert_eq!(bind_late(&sql, "jobs", 4), "select * from dbdyno.small where j <= 4");
+    }
+
+    #[test]
+    fn unknown_names_are_listed_with_the_line_of_the_first() {
+        let error = substitute(&block("select 1\n  from {{smal}}, {{rows}}, {{smal}}"), &values(), &[]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("g/common.sql:3: block a uses {{rows}}, {{smal}}, which"), "{text}");
+    }
+
+    #[test]
+    fn array_literals_are_plain_text() {
+        assert_eq!(substitute(&block("select '{{1,2},{3,4}}'"), &values(), &[]).unwrap(), "select '{{1,2},{3,4}}'");
+    }
+
+    #[test]
+    fn a_body_takes_over_the_indentation_of_its_place() {
+        assert_eq!(
+            substitute(&block("begin\n    {{body}}\nend"), &values(), &[]).unwrap(),
+            "begin\n    x;\n    y;\nend"
+        );
+    }
+}
