@@ -70,9 +70,9 @@ fn indented(value: &str, lead: &str) -> String {
     if many_lines && lead.trim().is_empty() { value.replace('\n', &format!("\n{lead}")) } else { value.to_string() }
 }
 
-/// Fills in what is known only when a test starts (`jobs`) into SQL of a plan.
-pub fn bind_late(sql: &str, name: &str, value: u64) -> String {
-    fill(sql, &Values::from([(name.to_string(), value.to_string())]))
+/// Fills in what is known only when a test starts, its number of jobs, into SQL of a plan.
+pub fn bind_late(sql: &str, jobs: u32) -> String {
+    fill(sql, &Values::from([("jobs".to_string(), jobs.to_string())]))
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
     fn replaces_known_names_and_keeps_late_ones_open() {
         let sql = substitute(&block("select * from {{small}} where j <= {{jobs}}"), &values(), &["jobs"]).unwrap();
         assert_eq!(sql, "select * from dbdyno.small where j <= {{jobs}}");
-        assert_eq!(bind_late(&sql, "jobs", 4), "select * from dbdyno.small where j <= 4");
+        assert_eq!(bind_late(&sql, 4), "select * from dbdyno.small where j <= 4");
     }
 
     #[test]
