@@ -8,7 +8,8 @@ use crate::model::{
     TestResult, TestSpec, Verdict,
 };
 use crate::stats::LatencyHistogram;
-use crate::stats::summary::latency_quantiles;
+use crate::stats::batch_means::mean_interval;
+use crate::stats::summary::Quantiles;
 
 /// What the coordinator and the jobs left behind.
 pub struct Raw {
@@ -41,6 +42,7 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
     let (open_s, close_s) = window_edges(&raw);
     let counters = whole_test_counters(&raw);
     let workload = &selection.workload;
+    let series = series(&raw, &units_per_op, open_s, close_s);
     Ok(TestResult {
         seq: spec.seq,
         workload: workload.id.clone(),
@@ -61,11 +63,11 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         units_per_s: per_s(&|job| job.units),
         ops_per_s: per_s(&|job| job.tally.ops as f64),
         rows_per_s: per_s(&|job| job.tally.rows as f64),
-        ci_fraction: None,
+        ci_fraction: ci_fraction(&series),
         latency: latency_of(raw.jobs.iter().map(|(_, log)| &log.latency), &window),
         latency_stride: raw.jobs.iter().filter_map(|(_, log)| log.slices.last()).map(|s| s.stride).max().unwrap_or(1),
         parts: part_figures(&selection.parts, &raw.jobs, &jobs),
-        series: series(&raw, &units_per_op, open_s, close_s),
+        series,
         window_counters: difference(&raw.snapshots, Moment::WindowOpen, Moment::WindowClose),
         counters,
         window,
@@ -126,18 +128,29 @@ fn rate(count: f64, job: &JobFigures) -> f64 {
 fn latency_of<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>, window: &Tally) -> LatencySummary {
     let mut all = LatencyHistogram::new();
     histograms.for_each(|histogram| all.merge(histogram));
-    let quantiles = latency_quantiles(&all);
+    let quantiles = Quantiles::of(&all);
     LatencySummary {
         samples: all.len(),
         mean_us: (window.ops > 0).then(|| window.busy_s * 1e6 / window.ops as f64),
-        p50_us: quantiles.p50_us,
-        p90_us: quantiles.p90_us,
-        p95_us: quantiles.p95_us,
-        p99_us: quantiles.p99_us,
-        p999_us: quantiles.p999_us,
-        max_us: quantiles.max_us,
+        p50_us: quantiles.p50_ns.map(us),
+        p90_us: quantiles.p90_ns.map(us),
+        p95_us: quantiles.p95_ns.map(us),
+        p99_us: quantiles.p99_ns.map(us),
+        p999_us: quantiles.p999_ns.map(us),
+        max_us: quantiles.max_ns.map(us),
         buckets: all.buckets(),
     }
+}
+
+fn us(ns: f64) -> f64 {
+    ns / 1000.0
+}
+
+/// Half width of the 95 % confidence interval of the ops per second, from the seconds inside the window.
+fn ci_fraction(series: &[SeriesPoint]) -> Option<f64> {
+    let inside = series.iter().filter(|point| point.in_window && point.interval_s > 0.5);
+    let ops_per_s: Vec<f64> = inside.map(|point| point.ops / point.interval_s).collect();
+    mean_interval(&ops_per_s)?.fraction()
 }
 
 fn part_figures(parts: &[PartPlan], jobs: &[(usize, JobLog)], figures: &[JobFigures]) -> Vec<PartFigures> {
@@ -203,8 +216,8 @@ fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<Ser
     for point in &mut points {
         let middle_s = point.t_s - point.interval_s / 2.0;
         if let Some(latency) = raw.seconds.get(middle_s as usize).filter(|latency| !latency.is_empty()) {
-            let quantiles = latency_quantiles(latency);
-            (point.p50_us, point.p99_us) = (quantiles.p50_us, quantiles.p99_us);
+            let quantiles = Quantiles::of(latency);
+            (point.p50_us, point.p99_us) = (quantiles.p50_ns.map(us), quantiles.p99_ns.map(us));
         }
     }
     points

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Installs what the tests need through the system's package manager, only what is missing:
+# PostgreSQL's server binaries (initdb, postgres) and pgbench.
+set -eu
+
+have_postgres() {
+    for dir in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /usr/local/pgsql/bin; do
+        [ -x "$dir/initdb" ] && [ -x "$dir/pgbench" ] && return 0
+    done
+    command -v initdb >/dev/null 2>&1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+if ! have_postgres; then
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "test-dependencies: PostgreSQL's initdb not found; install the PostgreSQL server with your package manager" >&2
+        exit 1
+    fi
+    # Only the binaries are wanted: keep the package from creating and starting a cluster of its own.
+    as_root mkdir -p /etc/postgresql-common
+    [ -e /etc/postgresql-common/createcluster.conf ] ||
+        echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
+    as_root apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends postgresql
+fi
