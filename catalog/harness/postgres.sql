@@ -1,0 +1,154 @@
+-- The loop of the database drive. A workload's body is put at the place marked body, its declarations at declare.
+--
+-- Ops run in bursts: one timed op, then stride - 1 ops without a look at the clock, and so on. Within a burst the
+-- loop costs a counted FOR and one step of the key generator per op. A burst is never longer than the rest of the
+-- slice allows at the mean op time seen so far, so that slow ops keep the deadline whatever the stride is.
+-- The array of samples grows by array_append onto itself, which PL/pgSQL does in place.
+--
+-- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
+-- v_commits, v_sink, and its own declarations.
+
+-- name: session.1
+-- one process per job: a worker process would make one job two
+set max_parallel_workers_per_gather = 0
+
+-- name: session.2
+set max_parallel_maintenance_workers = 0
+
+-- name: session.3
+-- compiling pays for long statements only and would fall into the first ops of each session
+set jit = off
+
+-- name: session.4
+-- the same plan from the first op on, in both drives
+set plan_cache_mode = force_generic_plan
+
+-- name: session.5
+set default_transaction_isolation = 'read committed'
+
+-- name: session.6
+set statement_timeout = 0
+
+-- name: session.7
+set idle_in_transaction_session_timeout = 0
+
+-- name: function
+create or replace function {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
+  p_seed bigint, out ops bigint, out rows bigint, out commits bigint, out sink float8, out seed bigint,
+  out elapsed_us float8, out samples_us float8[])
+language plpgsql volatile parallel unsafe as $harness$
+declare
+  v_seed bigint := p_seed;
+  v_rows bigint := 0;
+  v_commits bigint := 0;
+  v_sink float8 := 0;
+  v_ops bigint := 0;
+  v_burst int := 1;
+  v_timed boolean := true;
+  v_begin timestamptz;
+  v_before timestamptz;
+  v_now timestamptz;
+  v_elapsed_us float8 := 0;
+  v_samples int := 0;
+  v_samples_us float8[] := array[]::float8[];
+  {{declare}}
+begin
+  v_begin := clock_timestamp();
+  v_now := v_begin;
+  while v_burst > 0 loop
+    v_before := v_now;
+    for v_op in 1..v_burst loop
+      v_seed := v_seed * 48271 % 2147483647;
+      {{body}}
+    end loop;
+    v_now := clock_timestamp();
+    v_ops := v_ops + v_burst;
+    v_elapsed_us := date_part('epoch', v_now - v_begin) * 1e6;
+    if v_timed and v_samples < 65536 then
+      v_samples := v_samples + 1;
+      v_samples_us := array_append(v_samples_us, date_part('epoch', v_now - v_before) * 1e6);
+    end if;
+    v_timed := p_stride = 1 or not v_timed;
+    v_burst := case
+      when v_elapsed_us >= p_slice_us then 0
+      when v_timed then least(1, p_max_ops - v_ops)
+      else least(p_stride - 1, p_max_ops - v_ops,
+                 1 + floor((p_slice_us - v_elapsed_us) * v_ops / greatest(v_elapsed_us, 1))::bigint)
+    end;
+  end loop;
+  ops := v_ops;
+  rows := v_rows;
+  commits := v_commits;
+  sink := v_sink;
+  seed := v_seed;
+  elapsed_us := v_elapsed_us;
+  samples_us := v_samples_us;
+end
+$harness$
+
+-- name: procedure
+create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
+  p_seed bigint, inout ops bigint, inout rows bigint, inout commits bigint, inout sink float8, inout seed bigint,
+  inout elapsed_us float8, inout samples_us float8[])
+language plpgsql as $harness$
+declare
+  v_seed bigint := p_seed;
+  v_rows bigint := 0;
+  v_commits bigint := 0;
+  v_sink float8 := 0;
+  v_ops bigint := 0;
+  v_burst int := 1;
+  v_timed boolean := true;
+  v_begin timestamptz;
+  v_before timestamptz;
+  v_now timestamptz;
+  v_elapsed_us float8 := 0;
+  v_samples int := 0;
+  v_samples_us float8[] := array[]::float8[];
+  {{declare}}
+begin
+  v_begin := clock_timestamp();
+  v_now := v_begin;
+  while v_burst > 0 loop
+    v_before := v_now;
+    for v_op in 1..v_burst loop
+      v_seed := v_seed * 48271 % 2147483647;
+      {{body}}
+    end loop;
+    v_now := clock_timestamp();
+    v_ops := v_ops + v_burst;
+    v_elapsed_us := date_part('epoch', v_now - v_begin) * 1e6;
+    if v_timed and v_samples < 65536 then
+      v_samples := v_samples + 1;
+      v_samples_us := array_append(v_samples_us, date_part('epoch', v_now - v_before) * 1e6);
+    end if;
+    v_timed := p_stride = 1 or not v_timed;
+    v_burst := case
+      when v_elapsed_us >= p_slice_us then 0
+      when v_timed then least(1, p_max_ops - v_ops)
+      else least(p_stride - 1, p_max_ops - v_ops,
+                 1 + floor((p_slice_us - v_elapsed_us) * v_ops / greatest(v_elapsed_us, 1))::bigint)
+    end;
+  end loop;
+  ops := v_ops;
+  rows := v_rows;
+  commits := v_commits;
+  sink := v_sink;
+  seed := v_seed;
+  elapsed_us := v_elapsed_us;
+  samples_us := v_samples_us;
+end
+$harness$
+
+-- name: call-function
+select ops, rows, commits, sink, seed, elapsed_us, samples_us
+from {{routine}}(:job, :jobs, :slice_us, :max_ops, :stride, :seed)
+
+-- name: call-procedure
+call {{routine}}(:job, :jobs, :slice_us, :max_ops, :stride, :seed, null, null, null, null, null, null, null)
+
+-- name: drop-function
+drop function if exists {{routine}}(bigint, bigint, bigint, bigint, bigint, bigint)
+
+-- name: drop-procedure
+drop procedure if exists {{routine}}
