@@ -1,1 +1,5 @@
-fn main() {}
+//! The `dbdyno` program: everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    dbdyno::cli::main()
+}

@@ -1,1 +1,120 @@
-//! (being written)
+//! The command line: arguments, console, one file per command. The only module that prints.
+
+pub mod args;
+pub mod commands;
+pub mod console;
+pub mod context;
+pub mod out;
+pub mod paths;
+pub mod target;
+pub mod values;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::error::{Error, Result};
+use args::{Cli, Command, RunArgs};
+use context::Context;
+
+/// The program: parses the arguments, runs the command, prints an error as one line.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return no_command(&error),
+    };
+    match dispatch(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dbdyno: {error}");
+            ExitCode::from(error.kind.exit_code())
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<()> {
+    let context = Context::new(cli.global)?;
+    match cli.command.unwrap_or_else(default_command) {
+        Command::Run(args) => commands::run::run(&context, &args),
+        Command::List { what } => commands::list::list(&context, what),
+        Command::Show { what } => commands::show::show(&context, &what),
+        Command::Load(args) => commands::data::load(&context, &args),
+        Command::Verify(args) => commands::data::verify(&context, &args),
+        Command::Clean(args) => commands::data::clean(&context, &args),
+        Command::Check(args) => commands::check::check(&context, &args),
+        Command::Runs { what } => commands::runs::runs(&context, &what),
+        Command::Report(args) => commands::report::report(&context, &args),
+        Command::Overhead(args) => commands::overhead::overhead(&context, &args),
+        Command::Completions { shell } => commands::generate::completions(shell),
+        Command::Man => commands::generate::man(),
+    }
+}
+
+/// `dbdyno` alone is `dbdyno run`.
+fn default_command() -> Command {
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        run: RunArgs,
+    }
+    Command::Run(Box::new(Alone::parse_from(["dbdyno"]).run))
+}
+
+/// Help and version are printed as they are; an error becomes one line, with clap's tip if it has one.
+fn no_command(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        out::print(&error.render().to_string());
+        return ExitCode::SUCCESS;
+    }
+    let error = usage_error(&error.render().to_string());
+    eprintln!("dbdyno: {error}");
+    ExitCode::from(error.kind.exit_code())
+}
+
+/// clap's several lines as one: what happened; its tip, or where the help is.
+fn usage_error(rendered: &str) -> Error {
+    let mut lines = rendered.lines().map(str::trim).filter(|line| !line.is_empty());
+    let what = lines.next().unwrap_or("unusable").trim_start_matches("error: ").to_string();
+    let rest: Vec<&str> = lines.take_while(|line| !line.starts_with("Usage:")).collect();
+    let advice = match rest.iter().find_map(|line| line.strip_prefix("tip: ")) {
+        Some(tip) => tip.to_string(),
+        None if rest.is_empty() || rest[0].starts_with("For more") => "try 'dbdyno --help'".to_string(),
+        None => rest.into_iter().filter(|line| !line.starts_with("For more")).collect::<Vec<_>>().join(" "),
+    };
+    Error::usage("arguments", what).advise(advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declarations_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_unknown_option_is_one_line_with_the_tip() {
+        let rendered = Cli::try_parse_from(["dbdyno", "run", "--job", "1"]).unwrap_err().render().to_string();
+        let line = usage_error(&rendered).to_string();
+        assert!(line.starts_with("arguments: unexpected argument '--job' found; ") && line.contains("--jobs"), "{line}");
+        assert_eq!(line.lines().count(), 1);
+    }
+
+    #[test]
+    fn a_bad_value_says_which_and_why() {
+        let rendered = Cli::try_parse_from(["dbdyno", "run", "--ops", "0"]).unwrap_err().render().to_string();
+        let line = usage_error(&rendered).to_string();
+        assert!(line.contains("'0'") && line.contains("--ops"), "{line}");
+    }
+
+    #[test]
+    fn no_command_means_run_on_the_embedded_engine() {
+        match default_command() {
+            Command::Run(args) => assert_eq!(args.target.target, "sqlite"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -11,19 +11,20 @@ pub mod pacer;
 pub mod schedule;
 pub mod test;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use coordinator::{Progress, ReadProbes};
 pub use test::{Outcome, TestContext, run_test};
 
-/// Set by the signal handler; asked wherever something may take long.
-#[derive(Debug, Default)]
-pub struct Interrupt(AtomicBool);
+/// Set by the signal handler; asked wherever something may take long. Clones share the flag.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// A flag that is not set.
-    pub const fn new() -> Self {
-        Interrupt(AtomicBool::new(false))
+    pub fn new() -> Self {
+        Interrupt::default()
     }
     /// Asks everything to stop.
     pub fn set(&self) {
@@ -32,5 +33,9 @@ impl Interrupt {
     /// True once somebody asked to stop.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::SeqCst)
+    }
+    /// The flag itself, for a signal handler.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
     }
 }
