@@ -236,30 +236,3 @@ mod tests {
         assert!((MODULUS - 1) * (MODULUS - 1) + MAX_ROWS < 1 << 62);
     }
 }
-
-/// Every row count is a multiple of this, so that key25, key125 and key320 have exactly their rows.
-const ROWS_STEP: u64 = 8_000;
-
-/// Rows of `table` at a nominal size: the big table has 1,000,000 rows per GB, the small one 1/32 of it, neither
-/// below its minimum, each rounded to the nearest multiple of 8000.
-pub fn table_rows(table: &str, size_gb: f64) -> u64 {
-    let (rows, least) = match table {
-        "small" => (size_gb * 1e6 / 32.0, 2 * ROWS_STEP),
-        _ => (size_gb * 1e6, 6 * ROWS_STEP),
-    };
-    let steps = (rows / ROWS_STEP as f64).round() as u64;
-    (steps * ROWS_STEP).max(least)
-}
-
-#[cfg(test)]
-mod table_rows_tests {
-    use super::table_rows;
-
-    #[test]
-    fn row_counts_are_multiples_of_8000_and_have_a_minimum() {
-        assert_eq!(table_rows("big", 1.0), 1_000_000);
-        assert_eq!(table_rows("small", 1.0), 32_000);
-        assert_eq!(table_rows("big", 0.25), 248_000);
-        assert_eq!((table_rows("big", 0.0), table_rows("small", 0.25)), (48_000, 16_000));
-    }
-}

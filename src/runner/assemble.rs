@@ -246,3 +246,66 @@ pub fn test_facts(data_set: &Facts, jobs: u32) -> BTreeMap<String, f64> {
     facts.insert("jobs".into(), f64::from(jobs));
     facts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(start_s: f64, end_s: f64, ops: u64, counts: bool) -> SliceLog {
+        let tally = Tally { ops, rows: 2 * ops, busy_s: end_s - start_s, ..Tally::default() };
+        SliceLog { start_s, end_s, tally, stride: 1, counts }
+    }
+
+    fn job(slices: Vec<SliceLog>) -> (usize, JobLog) {
+        (0, JobLog { slices, ..JobLog::default() })
+    }
+
+    #[test]
+    fn a_jobs_rate_is_over_its_own_time_and_the_warm_up_does_not_count() {
+        let jobs = [
+            job(vec![slice(0.0, 1.0, 999, false), slice(1.0, 2.0, 100, true), slice(2.0, 3.0, 140, true)]),
+            // One long op: begun inside the window, ended after it.
+            job(vec![slice(0.0, 1.5, 1, false), slice(1.5, 4.0, 1, true)]),
+        ];
+        let figures = job_figures(&jobs, &[3.0]);
+        assert_eq!((figures[0].tally.ops, figures[0].elapsed_s, figures[0].units), (240, 2.0, 720.0));
+        assert_eq!((figures[1].tally.ops, figures[1].elapsed_s), (1, 2.5));
+        assert_eq!(rate(figures[0].units, &figures[0]), 360.0);
+    }
+
+    #[test]
+    fn the_total_counts_everything_and_errors_of_unfinished_slices() {
+        let mut broken = job(vec![slice(0.0, 1.0, 5, false)]);
+        broken.1.pending_errors.insert("deadlock".into(), 2);
+        let total = total_tally(&[broken, job(vec![slice(0.0, 1.0, 7, true)])]);
+        assert_eq!((total.ops, total.rows, total.error_count()), (12, 24, 2));
+    }
+
+    #[test]
+    fn the_series_spreads_a_slice_over_the_seconds_it_covers() {
+        let raw = Raw {
+            jobs: vec![job(vec![slice(0.5, 2.5, 200, true)])],
+            seconds: Vec::new(),
+            snapshots: Vec::new(),
+            samples: (0..=3).map(|t| (f64::from(t), Counters::default())).collect(),
+            started_at: String::new(),
+            total_s: 3.0,
+            facts: Facts::new(),
+        };
+        let points = series(&raw, &[1.0], 1.0, 3.0);
+        let ops: Vec<f64> = points.iter().map(|point| point.ops).collect();
+        assert_eq!(ops, [50.0, 100.0, 50.0]);
+        assert_eq!(points.iter().map(|point| point.in_window).collect::<Vec<_>>(), [false, true, true]);
+    }
+
+    #[test]
+    fn the_mean_is_over_all_ops_and_not_over_the_samples() {
+        let mut sampled = LatencyHistogram::new();
+        (0..1000).for_each(|_| sampled.record_ns(2_000));
+        let window = Tally { ops: 1_000_000, busy_s: 3.0, ..Tally::default() };
+        let latency = latency_of([&sampled].into_iter(), &window);
+        assert_eq!(latency.mean_us, Some(3.0));
+        assert!((latency.p50_us.unwrap() - 2.0).abs() < 0.01);
+        assert_eq!(latency.p999_us, None);
+    }
+}
