@@ -35,7 +35,8 @@ pub struct Raw {
 /// If an expression of the workload (`work`) cannot be evaluated.
 pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
     let selection = spec.selection;
-    let units_per_op = selection.parts.iter().map(|part| part_units(part, &raw.facts)).collect::<Result<Vec<_>, _>>()?;
+    let units_per_op =
+        selection.parts.iter().map(|part| part_units(part, &raw.facts)).collect::<Result<Vec<_>, _>>()?;
     let jobs = job_figures(&raw.jobs, &units_per_op);
     let window = merged(jobs.iter().map(|job| &job.tally));
     let per_s = |count: &dyn Fn(&JobFigures) -> f64| -> f64 { jobs.iter().map(|job| rate(count(job), job)).sum() };

@@ -2,8 +2,8 @@
 
 use super::Interrupt;
 use super::assemble::{Raw, assemble, test_facts};
-use super::gate::Gate;
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
+use super::gate::Gate;
 use super::log::{JobLog, SecondsLog};
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
@@ -95,7 +95,16 @@ fn measure(
         let threads: Vec<_> = (1..=spec.jobs)
             .map(|job| {
                 let (gate, seconds, facts) = (&gate, &seconds, &facts);
-                scope.spawn(move || run_job(context, spec, job, facts, JobPacer::new(gate, seconds, schedule, spec.selection.drive), gate))
+                scope.spawn(move || {
+                    run_job(
+                        context,
+                        spec,
+                        job,
+                        facts,
+                        JobPacer::new(gate, seconds, schedule, spec.selection.drive),
+                        gate,
+                    )
+                })
             })
             .collect();
         let ended = coordinator.conduct(context.interrupt);
@@ -132,7 +141,8 @@ fn run_job(
     let part = &spec.selection.parts[(job as usize - 1) % spec.selection.parts.len()];
     let mut facts = facts.clone();
     facts.extend(part.facts.clone());
-    let order = JobOrder { job, jobs: spec.jobs, code: &part.code, seed: context.seed, facts: &facts, rows: context.rows };
+    let order =
+        JobOrder { job, jobs: spec.jobs, code: &part.code, seed: context.seed, facts: &facts, rows: context.rows };
     let _ended = EndOnDrop(gate);
     let result = context.database.run_job(&order, &mut pacer);
     let mut log = pacer.into_log();
@@ -148,7 +158,6 @@ impl Drop for EndOnDrop<'_> {
         self.0.ended();
     }
 }
-
 
 /// Figures if jobs looped; else why they did not.
 fn conclude(spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {

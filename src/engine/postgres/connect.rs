@@ -1,0 +1,193 @@
+//! Opens connections: socket, startup, authentication, settings.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend;
+
+use super::error;
+use super::password::{Password, Passwords};
+use super::url::{Config, Host};
+use super::wire::{Stream, Wire};
+use crate::engine::{EngineError, ErrorClass};
+
+/// Longest wait for one address and for each answer during startup.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Settings of every session of ours: nothing on the server may cut a long statement short.
+const SESSION_SETTINGS: &[(&str, &str)] = &[
+    ("client_encoding", "UTF8"),
+    ("application_name", "dbdyno"),
+    ("DateStyle", "ISO"),
+    ("statement_timeout", "0"),
+    ("idle_in_transaction_session_timeout", "0"),
+];
+
+/// Settings of job sessions: one job keeps one backend busy, and compiling queries would blur short tests.
+pub(super) const JOB_SETTINGS: &[(&str, &str)] = &[("jit", "off"), ("max_parallel_workers_per_gather", "0")];
+
+/// An open connection and what the server said about itself.
+pub(super) struct Connection {
+    pub wire: Wire,
+    /// `server_version` as the server reports it.
+    pub server_version: String,
+    /// Process id of the backend, as the server knows it.
+    pub backend_pid: Option<u32>,
+    /// True if the server runs on this host: reached over a Unix socket or a loopback address.
+    pub local: bool,
+}
+
+/// Opens a connection to the first host that answers, with `settings` on top of the ones of every session.
+///
+/// # Errors
+/// Nobody listens, wrong user or password, no such database, too many connections.
+pub(super) fn connect(
+    config: &Config,
+    passwords: &Passwords,
+    settings: &[(&str, &str)],
+) -> Result<Connection, EngineError> {
+    let mut failure = EngineError::new(ErrorClass::Unreachable, "no host is given");
+    for host in &config.hosts {
+        match connect_host(config, host, passwords, settings) {
+            Err(error) if error.class == ErrorClass::Unreachable => failure = error,
+            outcome => return outcome,
+        }
+    }
+    Err(failure)
+}
+
+fn connect_host(
+    config: &Config,
+    host: &Host,
+    passwords: &Passwords,
+    settings: &[(&str, &str)],
+) -> Result<Connection, EngineError> {
+    let (stream, local) = open_stream(host).map_err(|error| unreachable(host, &error))?;
+    let mut wire = Wire::new(stream);
+    wire.read_timeout(Some(CONNECT_TIMEOUT));
+    let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
+    let parameters = identity.iter().chain(SESSION_SETTINGS).chain(settings).copied();
+    frontend::startup_message(parameters, &mut wire.output)
+        .map_err(|_| EngineError::new(ErrorClass::Other, "user and database must not hold a zero byte"))?;
+    wire.flush()?;
+    let mut connection = Connection { wire, server_version: String::new(), backend_pid: None, local };
+    authenticate(&mut connection.wire, config, host, passwords)?;
+    await_ready(&mut connection)?;
+    connection.wire.read_timeout(None);
+    Ok(connection)
+}
+
+fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
+    match host {
+        Host::Socket { dir, port } => {
+            let path = dir.join(format!(".s.PGSQL.{port}"));
+            UnixStream::connect(path).map(|stream| (Stream::Unix(stream), true))
+        }
+        Host::Tcp { name, port } => {
+            let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
+            for address in (name.as_str(), *port).to_socket_addrs()? {
+                match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+                    Ok(stream) => {
+                        stream.set_nodelay(true)?;
+                        return Ok((Stream::Tcp(stream), address.ip().is_loopback()));
+                    }
+                    Err(error) => failure = error,
+                }
+            }
+            Err(failure)
+        }
+    }
+}
+
+fn unreachable(host: &Host, error: &io::Error) -> EngineError {
+    let place = match host {
+        Host::Socket { dir, port } => format!("socket {}/.s.PGSQL.{port}", dir.display()),
+        Host::Tcp { name, port } => format!("host {name} port {port}"),
+    };
+    EngineError::new(ErrorClass::Unreachable, format!("no server answers at {place} ({error})"))
+        .advised("check host and port, and that the server is started")
+}
+
+/// Answers the server's authentication request until it is satisfied.
+fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passwords) -> Result<(), EngineError> {
+    let password = || passwords.find(config, host);
+    match wire.message()? {
+        Message::AuthenticationOk => return Ok(()),
+        Message::AuthenticationCleartextPassword => {
+            encode(frontend::password_message(password()?.bytes(), &mut wire.output))?;
+        }
+        Message::AuthenticationMd5Password(request) => {
+            let hash = md5_hash(config.user.as_bytes(), password()?.bytes(), request.salt());
+            encode(frontend::password_message(hash.as_bytes(), &mut wire.output))?;
+        }
+        Message::AuthenticationSasl(request) => {
+            let offered = request.mechanisms().any(|name| Ok(name == SCRAM_SHA_256)).unwrap_or(false);
+            if !offered {
+                return Err(unsupported_method());
+            }
+            return scram(wire, &password()?);
+        }
+        Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
+        _ => return Err(unsupported_method()),
+    }
+    wire.flush()?;
+    expect_ok(wire)
+}
+
+/// SCRAM-SHA-256 (RFC 7677); the server must prove that it knows the password too.
+fn scram(wire: &mut Wire, password: &Password) -> Result<(), EngineError> {
+    let mut exchange = ScramSha256::new(password.bytes(), ChannelBinding::unsupported());
+    encode(frontend::sasl_initial_response(SCRAM_SHA_256, exchange.message(), &mut wire.output))?;
+    wire.flush()?;
+    match wire.message()? {
+        Message::AuthenticationSaslContinue(body) => encode(exchange.update(body.data()))?,
+        Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
+        _ => return Err(unsupported_method()),
+    }
+    encode(frontend::sasl_response(exchange.message(), &mut wire.output))?;
+    wire.flush()?;
+    match wire.message()? {
+        Message::AuthenticationSaslFinal(body) => encode(exchange.finish(body.data()))?,
+        Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
+        _ => return Err(unsupported_method()),
+    }
+    expect_ok(wire)
+}
+
+fn expect_ok(wire: &mut Wire) -> Result<(), EngineError> {
+    match wire.message()? {
+        Message::AuthenticationOk => Ok(()),
+        Message::ErrorResponse(response) => Err(error::from_response(&response, "")),
+        _ => Err(unsupported_method()),
+    }
+}
+
+fn unsupported_method() -> EngineError {
+    EngineError::new(ErrorClass::Denied, "the server wants an authentication method that is not supported")
+        .advised("allow scram-sha-256, md5, peer or trust in pg_hba.conf for this user")
+}
+
+fn encode(outcome: io::Result<()>) -> Result<(), EngineError> {
+    outcome.map_err(|error| EngineError::new(ErrorClass::Denied, format!("authentication failed ({error})")))
+}
+
+/// Reads what the server says about itself until it is ready for the first statement.
+fn await_ready(connection: &mut Connection) -> Result<(), EngineError> {
+    loop {
+        match connection.wire.message()? {
+            Message::ParameterStatus(status) if status.name().is_ok_and(|name| name == "server_version") => {
+                connection.server_version = status.value().unwrap_or_default().to_owned();
+            }
+            Message::BackendKeyData(key) => connection.backend_pid = u32::try_from(key.process_id()).ok(),
+            Message::ReadyForQuery(_) => return Ok(()),
+            Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The client drive: prepared statements, one write and as few reads as possible per execution.
+//!
+//! Each statement has its Bind, Execute and Sync messages encoded once; an execution patches the binds into them.
+//! Values go and come in binary form, as drivers for prepared statements do. Nothing is pipelined: each statement
+//! is answered before the next is sent, as in an application that waits for its results.
+
+use postgres_protocol::IsNull;
+use postgres_protocol::message::frontend;
+
+use bytes::BytesMut;
+
+use super::session::{PgSession, affected_rows};
+use super::{copy, error};
+use crate::engine::client_loop::ClientSession;
+use crate::engine::{EngineError, ErrorClass, RowLoad};
+use crate::model::BoundStatement;
+
+/// Type number of `bigint`: the type of every bind.
+const INT8_OID: u32 = 20;
+const BINARY: i16 = 1;
+/// Bytes of a bind in a Bind message: length and value.
+const BIND_BYTES: usize = 4 + 8;
+
+/// A prepared statement: its messages, ready to send but for the values.
+struct Prepared {
+    sql: String,
+    messages: Vec<u8>,
+    /// Where the first value stands in `messages`; the others follow at every `BIND_BYTES`.
+    first_value: usize,
+    binds: usize,
+}
+
+/// A job's session with its statements prepared.
+pub(super) struct JobSession {
+    session: PgSession,
+    statements: Vec<Prepared>,
+    begin: Prepared,
+    commit: Prepared,
+}
+
+impl JobSession {
+    /// Prepares `statements`, and the statements of a transaction.
+    ///
+    /// # Errors
+    /// A statement that the server does not accept.
+    pub(super) fn prepare(mut session: PgSession, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
+        let begin = prepare(&mut session, "begin", "begin", 0)?;
+        let commit = prepare(&mut session, "commit", "commit", 0)?;
+        let mut prepared = Vec::with_capacity(statements.len());
+        for (number, statement) in statements.iter().enumerate() {
+            prepared.push(prepare(&mut session, &format!("s{number}"), &statement.sql, statement.binds.len())?);
+        }
+        Ok(JobSession { session, statements: prepared, begin, commit })
+    }
+}
+
+impl ClientSession for JobSession {
+    fn begin(&mut self) -> Result<(), EngineError> {
+        execute(&mut self.session, &mut self.begin, &[]).map(|_| ())
+    }
+    fn commit(&mut self) -> Result<(), EngineError> {
+        execute(&mut self.session, &mut self.commit, &[]).map(|_| ())
+    }
+    fn rollback(&mut self) -> Result<(), EngineError> {
+        // Without a transaction this is a notice, not an error.
+        crate::engine::Session::execute(&mut self.session, "rollback").map(|_| ())
+    }
+    #[inline]
+    fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
+        execute(&mut self.session, &mut self.statements[statement], binds)
+    }
+    fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
+        copy::load(&mut self.session.wire, load, &mut |_| true)
+    }
+}
+
+/// Prepares `sql` under `name` with `binds` parameters of type bigint.
+fn prepare(session: &mut PgSession, name: &str, sql: &str, binds: usize) -> Result<Prepared, EngineError> {
+    let wire = &mut session.wire;
+    frontend::parse(name, sql, vec![INT8_OID; binds], &mut wire.output).map_err(|_| unsendable(sql))?;
+    frontend::sync(&mut wire.output);
+    wire.flush()?;
+    let mut failure = None;
+    loop {
+        match wire.frame()? {
+            (b'E', body) => failure = Some(error::from_body(body, sql)),
+            (b'Z', _) => break,
+            _ => {}
+        }
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None => messages(name, sql, binds),
+    }
+}
+
+/// Encodes the messages of an execution with zeros as values.
+fn messages(name: &str, sql: &str, binds: usize) -> Result<Prepared, EngineError> {
+    let mut out = BytesMut::new();
+    let zero = |_, out: &mut BytesMut| {
+        out.extend_from_slice(&[0; 8]);
+        Ok(IsNull::No)
+    };
+    frontend::bind("", name, [BINARY], 0..binds, zero, [BINARY], &mut out).map_err(|_| unsendable(sql))?;
+    // The values end before the list of result formats: a count and one format.
+    let first_value = out.len() - 4 - binds * BIND_BYTES + 4;
+    frontend::execute("", 0, &mut out).map_err(|_| unsendable(sql))?;
+    frontend::sync(&mut out);
+    Ok(Prepared { sql: sql.to_owned(), messages: out.to_vec(), first_value, binds })
+}
+
+fn unsendable(sql: &str) -> EngineError {
+    EngineError::new(ErrorClass::Statement, format!("this statement cannot be sent: {sql}"))
+}
+
+impl Prepared {
+    /// Writes the values into the messages.
+    #[inline]
+    fn patch(&mut self, binds: &[i64]) -> Result<(), EngineError> {
+        if binds.len() != self.binds {
+            let message = format!("{} values for {} binds in: {}", binds.len(), self.binds, self.sql);
+            return Err(EngineError::new(ErrorClass::Statement, message));
+        }
+        for (number, bind) in binds.iter().enumerate() {
+            let at = self.first_value + number * BIND_BYTES;
+            self.messages[at..at + 8].copy_from_slice(&bind.to_be_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// Runs a prepared statement; rows fetched, or rows changed by a statement that returns none.
+#[inline]
+fn execute(session: &mut PgSession, statement: &mut Prepared, binds: &[i64]) -> Result<u64, EngineError> {
+    statement.patch(binds)?;
+    let wire = &mut session.wire;
+    wire.send(&statement.messages)?;
+    let (mut rows, mut seen, mut failure) = (0, 0u64, None);
+    loop {
+        match wire.frame()? {
+            (b'D', body) => seen = seen.wrapping_add(walk(body)),
+            (b'C', tag) => rows = affected_rows(tag),
+            (b'E', body) => failure = Some(error::from_body(body, &statement.sql)),
+            (b'Z', _) => break,
+            _ => {}
+        }
+        if failure.as_ref().is_some_and(|failure| failure.class == ErrorClass::Lost) {
+            break;
+        }
+    }
+    // The values were read, as an application would read them.
+    std::hint::black_box(seen);
+    failure.map_or(Ok(rows), Err)
+}
+
+/// Visits every column of a `DataRow`; returns the bytes of its values.
+#[inline]
+fn walk(body: &[u8]) -> u64 {
+    let (mut rest, mut bytes) = (body.get(2..).unwrap_or_default(), 0);
+    while let Some((length, tail)) = rest.split_first_chunk::<4>() {
+        // A NULL has the length -1.
+        let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
+        bytes += length as u64;
+        rest = tail.get(length..).unwrap_or_default();
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binds_stand_where_a_fresh_encoding_puts_them() {
+        let mut statement = messages("s1", "select $1, $2", 2).unwrap();
+        statement.patch(&[-5, 1 << 40]).unwrap();
+        let mut expected = BytesMut::new();
+        let value = |value: i64, out: &mut BytesMut| {
+            out.extend_from_slice(&value.to_be_bytes());
+            Ok(IsNull::No)
+        };
+        frontend::bind("", "s1", [BINARY], [-5, 1 << 40], value, [BINARY], &mut expected).ok().unwrap();
+        frontend::execute("", 0, &mut expected).unwrap();
+        frontend::sync(&mut expected);
+        assert_eq!(statement.messages, expected.to_vec());
+        assert_eq!(statement.patch(&[1]).unwrap_err().class, ErrorClass::Statement);
+    }
+
+    #[test]
+    fn every_column_of_a_row_is_visited() {
+        let row = [0, 3, 0, 0, 0, 2, 9, 9, 255, 255, 255, 255, 0, 0, 0, 1, 7];
+        assert_eq!(walk(&row), 3);
+    }
+}
