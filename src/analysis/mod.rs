@@ -1,1 +1,18 @@
-//! (being written)
+//! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions, no I/O.
+
+pub mod contract;
+pub mod crosscheck;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod kpm;
+pub mod latency;
+pub mod little;
+pub mod ramp;
+pub mod rates;
+pub mod scope;
+pub mod verdict;
+
+pub use kpm::{evaluate, fill};
+pub use latency::summarize;
+pub use ramp::next_jobs;
+pub use verdict::{JudgeContext, judge};

@@ -1,0 +1,132 @@
+//! The contract: what must be true if the workload stressed what it says. Evaluated from counters in every test.
+
+use super::scope::{self, Scope, number, unchecked};
+use crate::model::{Claim, Expr, Reason, Status, TestResult};
+
+/// A bound is broken only beyond this fraction of it: background work of the engine is not ours.
+const TOLERANCE: f64 = 0.005;
+
+/// The reasons that follow from the contract: `contract` (invalid) for a broken claim, a note `unchecked` (valid) for a
+/// claim whose counter is missing.
+///
+/// In a contract `ops`, `rows`, `commits`, `units` are our own counts, other names are counters.
+pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
+    let scope = Scope::new(result);
+    let applying = claims.iter().filter(|claim| scope::applies(claim, result, engine));
+    applying.filter_map(|claim| check(&scope, claim)).collect()
+}
+
+fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
+    let missing = |name: &str| unchecked(format!("contract not checked, {name} is not known here ({})", claim.because));
+    let Some(what) = scope.own(&claim.what).or_else(|| scope.counter(&claim.what)) else {
+        return Some(missing(&claim.what));
+    };
+    let per = claim.per.as_deref();
+    match scope.divisor(per) {
+        None => Some(missing(per.unwrap_or_default())),
+        Some(0.0) if what == 0.0 => Some(unchecked(format!("contract not checked, {} is 0 / 0", scope::name(claim)))),
+        Some(divisor) => bounds(scope, claim, what / divisor).unwrap_or_else(|text| Some(unchecked(text))),
+    }
+}
+
+/// Checks `min` and `max` of a claim; an infinite quotient (a divisor of 0) breaks any `max`.
+fn bounds(scope: &Scope<'_>, claim: &Claim, quotient: f64) -> Result<Option<Reason>, String> {
+    let bound = |expr: &Option<Expr>| expr.as_ref().map(|expr| scope.eval(expr)).transpose();
+    let max = bound(&claim.max)?.filter(|max| quotient > max + max.abs() * TOLERANCE);
+    let min = bound(&claim.min)?.filter(|min| quotient < min - min.abs() * TOLERANCE);
+    let limit = match (max, min) {
+        (Some(max), _) => format!("at most {}", number(max)),
+        (None, Some(min)) => format!("at least {}", number(min)),
+        (None, None) => return Ok(None),
+    };
+    let text = format!("{}, must be {limit}: {}", found(claim, quotient), claim.because);
+    Ok(Some(Reason { status: Status::Invalid, code: "contract".into(), text }))
+}
+
+fn found(claim: &Claim, quotient: f64) -> String {
+    match claim.per.as_deref() {
+        Some("wal_syncs") if quotient.is_infinite() => {
+            format!(
+                "{} but not one log sync counted (fsync is off, or the engine does not count its syncs)",
+                claim.what
+            )
+        }
+        Some(per) if quotient.is_infinite() => format!("{} but no {per} at all", claim.what),
+        _ => format!("{} = {}", scope::name(claim), number(quotient)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    fn claim(what: &str, per: Option<&str>, min: Option<&str>, max: Option<&str>) -> Claim {
+        Claim {
+            what: what.into(),
+            per: per.map(String::from),
+            min: min.map(|text| Expr(text.into())),
+            max: max.map(|text| Expr(text.into())),
+            equals: None,
+            engines: vec![],
+            drives: vec![],
+            because: "the table was not cached".into(),
+        }
+    }
+
+    fn reasons(counters: &[(&str, f64)], claim: Claim) -> Vec<(Status, String)> {
+        let mut result = fixture::result();
+        result.total.commits = 120_000;
+        result.counters = fixture::counters(counters);
+        let found = judge(&result, &[claim], "postgres");
+        found.into_iter().map(|reason| (reason.status, format!("{}: {}", reason.code, reason.text))).collect()
+    }
+
+    #[test]
+    fn a_quotient_over_its_maximum_breaks_the_contract() {
+        let cached = || claim("physical_reads", Some("ops"), None, Some("0.05"));
+        // 6000 / 120000 ops = 0.05 is just allowed, 6600 is 0.055.
+        assert_eq!(reasons(&[("physical_reads", 6000.0)], cached()), []);
+        let broken = reasons(&[("physical_reads", 6600.0)], cached());
+        let text = "contract: physical_reads per ops = 0.055, must be at most 0.050: the table was not cached";
+        assert_eq!(broken, [(Status::Invalid, text.to_string())]);
+    }
+
+    #[test]
+    fn a_quotient_under_its_minimum_breaks_the_contract() {
+        let read = || claim("os_disk_reads", Some("s"), Some("small_rows / 320"), None);
+        assert_eq!(reasons(&[("os_disk_reads", 1200.0)], read()), []);
+        assert_eq!(reasons(&[("os_disk_reads", 1100.0)], read())[0].0, Status::Invalid);
+    }
+
+    #[test]
+    fn a_missing_counter_is_a_note() {
+        for per in [Some("ops"), Some("logical_reads")] {
+            let what = if per == Some("ops") { "physical_reads" } else { "ops" };
+            let notes = reasons(&[], claim(what, per, None, Some("1")));
+            assert_eq!(notes[0].0, Status::Valid);
+            assert!(notes[0].1.starts_with("unchecked: contract not checked"), "{notes:?}");
+        }
+        let notes = reasons(&[("physical_reads", 1.0)], claim("physical_reads", None, None, Some("no_fact")));
+        assert!(notes[0].0 == Status::Valid && notes[0].1.contains("no_fact"), "{notes:?}");
+    }
+
+    #[test]
+    fn commits_per_log_sync_are_limited_by_the_jobs() {
+        let durable = || claim("commits", Some("wal_syncs"), None, Some("jobs"));
+        assert_eq!(reasons(&[("wal_syncs", 60_000.0)], durable()), []);
+        assert_eq!(reasons(&[("wal_syncs", 50_000.0)], durable())[0].0, Status::Invalid);
+        let unsynced = reasons(&[("wal_syncs", 0.0)], durable());
+        assert!(unsynced[0].0 == Status::Invalid && unsynced[0].1.contains("not one log sync"), "{unsynced:?}");
+    }
+
+    #[test]
+    fn zero_per_zero_and_other_engines_or_drives_break_nothing() {
+        let notes = reasons(&[("a", 0.0), ("b", 0.0)], claim("a", Some("b"), None, Some("1")));
+        assert_eq!(notes[0].0, Status::Valid);
+        let elsewhere = Claim { engines: vec!["sqlite".into()], ..claim("ops", None, None, Some("0")) };
+        assert_eq!(reasons(&[], elsewhere), []);
+        let inside = Claim { drives: vec!["database".into()], ..claim("ops", None, None, Some("0")) };
+        assert_eq!(reasons(&[], inside), []);
+    }
+}

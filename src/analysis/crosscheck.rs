@@ -1,0 +1,134 @@
+//! The cross-check: our own counts against the database's counters, over the whole test (gate to end).
+
+use super::scope::{self, Scope, number, percent, unchecked};
+use crate::model::{Claim, Reason, Status, TestResult};
+
+/// Largest difference as a fraction of what we expect.
+pub const TOLERANCE: f64 = 0.005;
+/// Events of any counter that one reading of our probe may cause between begin and end (its own statements, rows and
+/// index lookups in the system catalogue).
+const EVENTS_PER_READING: f64 = 10.0;
+/// Events of any counter that one job may cause per second beside its ops (the call of a slice, its end).
+const EVENTS_PER_JOB_SECOND: f64 = 2.0;
+
+/// The reasons that follow from the cross-checks: `crosscheck` (invalid) if a counter differs, a note `unchecked`
+/// (valid) if it is missing.
+///
+/// In a cross-check `what` is the database's counter (also `commits`); `per` and the names in `equals` are our own
+/// counts. The counter may differ by 0.5 %, and may further exceed our count by what is not ops: our probe's and
+/// slices' own statements, and failed ops that got part of the way.
+pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
+    let scope = Scope::new(result);
+    let applying = claims.iter().filter(|claim| scope::applies(claim, result, engine));
+    applying.filter_map(|claim| check(result, &scope, claim)).collect()
+}
+
+fn check(result: &TestResult, scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
+    let Some(counted) = scope.counter(&claim.what) else {
+        return Some(unchecked(format!("cross-check not made, {} is not known here", claim.what)));
+    };
+    match expected(scope, claim) {
+        Err(text) => Some(unchecked(format!("cross-check of {} not made: {text}", claim.what))),
+        Ok(expected) => differs(result, counted, expected).then(|| broken(claim, counted, expected)),
+    }
+}
+
+/// What the counter must be: `equals` times the divisor.
+fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
+    let equals = claim.equals.as_ref().ok_or("the claim has no 'equals'")?;
+    let per = claim.per.as_deref();
+    let divisor = scope.divisor(per).ok_or_else(|| format!("{} is not known here", per.unwrap_or_default()))?;
+    Ok(scope.eval(equals)? * divisor)
+}
+
+fn differs(result: &TestResult, counted: f64, expected: f64) -> bool {
+    let relative = expected.abs() * TOLERANCE;
+    counted < expected - relative || counted > expected + relative + slack(result, expected)
+}
+
+/// Events beyond the expected ones that are not ops.
+fn slack(result: &TestResult, expected: f64) -> f64 {
+    let readings = (result.snapshots.len() + result.series.len()) as f64;
+    let per_op = if result.total.ops > 0 { expected.abs() / result.total.ops as f64 } else { 1.0 };
+    EVENTS_PER_READING * readings
+        + EVENTS_PER_JOB_SECOND * f64::from(result.jobs) * (result.total_s + 1.0)
+        + result.total.error_count() as f64 * per_op
+}
+
+fn broken(claim: &Claim, counted: f64, expected: f64) -> Reason {
+    let difference = if expected == 0.0 { String::new() } else { format!(" ({})", percent(counted / expected - 1.0)) };
+    let text = format!(
+        "the database counted {} {}, we expect {}{difference}: {}",
+        number(counted),
+        claim.what,
+        number(expected),
+        claim.because
+    );
+    Reason { status: Status::Invalid, code: "crosscheck".into(), text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+    use crate::model::Expr;
+
+    fn claim(what: &str, per: Option<&str>, equals: &str) -> Claim {
+        Claim {
+            what: what.into(),
+            per: per.map(String::from),
+            min: None,
+            max: None,
+            equals: Some(Expr(equals.into())),
+            engines: vec![],
+            drives: vec![],
+            because: "ops were lost".into(),
+        }
+    }
+
+    fn status(counted: f64, claim: &Claim, errors: u64) -> Option<(Status, String)> {
+        let mut result = fixture::result();
+        result.total.commits = 120_000;
+        result.total.errors.insert("deadlock".into(), errors);
+        result.counters = fixture::counters(&[(&claim.what, counted)]);
+        let reason = judge(&result, std::slice::from_ref(claim), "postgres").pop()?;
+        Some((reason.status, format!("{}: {}", reason.code, reason.text)))
+    }
+
+    #[test]
+    fn half_a_percent_below_and_the_slack_above_are_allowed() {
+        // 120000 ops: 600 of tolerance; slack 12 readings x 10 + 2 jobs x 13 s x 2 = 172.
+        let lookups = claim("index_scans", None, "ops");
+        for (counted, fine) in [(119_400.0, true), (119_399.0, false), (120_772.0, true), (120_773.0, false)] {
+            assert_eq!(status(counted, &lookups, 0).is_none(), fine, "{counted}");
+        }
+        let (invalid, text) = status(60_000.0, &lookups, 0).unwrap();
+        assert_eq!(invalid, Status::Invalid);
+        let expected = "crosscheck: the database counted 60000 index_scans, we expect 120000 (-50 %): ops were lost";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn commits_are_the_databases_against_ours_and_failed_ops_may_be_counted() {
+        let commits = claim("commits", None, "commits");
+        assert!(status(120_900.0, &commits, 0).is_some());
+        assert_eq!(status(120_900.0, &commits, 200), None);
+        assert!(status(119_000.0, &commits, 2000).is_some());
+    }
+
+    #[test]
+    fn a_divisor_multiplies_what_is_expected() {
+        // 25 rows per op: 3,000,000.
+        assert_eq!(status(3_000_000.0, &claim("rows_fetched", Some("ops"), "25"), 0), None);
+        assert!(status(2_900_000.0, &claim("rows_fetched", Some("ops"), "25"), 0).is_some());
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_a_note() {
+        let result = fixture::result();
+        let note = judge(&result, &[claim("index_scans", None, "ops")], "sqlite").pop().unwrap();
+        assert_eq!((note.status, note.code.as_str()), (Status::Valid, "unchecked"));
+        let (valid, text) = status(1.0, &claim("index_scans", None, "nothing"), 0).unwrap();
+        assert!(valid == Status::Valid && text.contains("'nothing'"), "{text}");
+    }
+}
