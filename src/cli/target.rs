@@ -21,7 +21,8 @@ pub fn parse(text: &str, place: Where) -> Result<Target> {
     if let Some((scheme, rest)) = text.split_once("://") {
         return existing(text, scheme, rest);
     }
-    let engine = ENGINES.iter().find(|engine| engine.name() == text.to_ascii_lowercase()).ok_or_else(|| unknown(text))?;
+    let engine =
+        ENGINES.iter().find(|engine| engine.name() == text.to_ascii_lowercase()).ok_or_else(|| unknown(text))?;
     let name = engine.name().to_string();
     let Where { data_dir, server_bin, port } = place;
     Ok(if engine.capabilities().private_server {
