@@ -1,1 +1,157 @@
-//! (being written)
+//! The catalogue: all workloads, data sets, harnesses, probes, suites and profiles, read from files and checked.
+//!
+//! It is embedded in the binary; a user's own directory of the same form can be laid over it. A folder of workloads
+//! is complete in itself: a workload that replaces one of the same id brings all its SQL.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::model::Workload;
+use crate::sql::{Block, BlockSet};
+
+mod check;
+mod files;
+mod lists;
+mod load;
+mod lookup;
+mod versions;
+mod wire;
+
+pub use lists::{Group, Profile, Suite, SuiteEntry};
+pub use lookup::{Asked, parse_selection};
+
+/// A workload with the SQL of its folder.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub workload: Workload,
+    /// Blocks of its folder; see [`BlockSet::resolve`].
+    pub blocks: Arc<BlockSet>,
+    /// `file:line` of its definition.
+    pub place: String,
+}
+
+/// A data set: its description as text (the data set layer reads it) and its SQL.
+#[derive(Debug, Clone)]
+pub struct DataSet {
+    pub name: String,
+    /// Text and path of `dataset.toml`.
+    pub toml: String,
+    pub toml_path: String,
+    pub blocks: BlockSet,
+}
+
+/// The checked catalogue.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    groups: Vec<Group>,
+    entries: Vec<Entry>,
+    suites: Vec<Suite>,
+    profiles: Vec<Profile>,
+    datasets: BTreeMap<String, DataSet>,
+    harness: BTreeMap<String, BTreeMap<String, Block>>,
+    probes: BTreeMap<String, Vec<Block>>,
+}
+
+impl Catalog {
+    /// The catalogue in the binary.
+    ///
+    /// # Errors
+    /// `file:line` of what is wrong in it.
+    pub fn embedded() -> Result<Catalog> {
+        let mut catalog = Catalog::default();
+        load::add_layer(&mut catalog, &files::embedded())?;
+        check::catalog(&catalog)?;
+        Ok(catalog)
+    }
+
+    /// The embedded catalogue with the user's own in `dir` laid over it: what has the same id or name is replaced.
+    ///
+    /// # Errors
+    /// `file:line` of what is wrong in it, or the directory if it cannot be read.
+    pub fn with_dir(dir: &Path) -> Result<Catalog> {
+        let mut catalog = Catalog::default();
+        load::add_layer(&mut catalog, &files::embedded())?;
+        load::add_layer(&mut catalog, &files::from_dir(dir)?)?;
+        check::catalog(&catalog)?;
+        Ok(catalog)
+    }
+
+    /// The catalogue in `dir` alone, nothing embedded: for tests of fixture catalogues.
+    ///
+    /// # Errors
+    /// As [`Catalog::with_dir`].
+    pub fn only_dir(dir: &Path) -> Result<Catalog> {
+        let mut catalog = Catalog::default();
+        load::add_layer(&mut catalog, &files::from_dir(dir)?)?;
+        check::catalog(&catalog)?;
+        Ok(catalog)
+    }
+
+    /// Groups in order of display.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+    /// Workloads in order of display: by group, then as written.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+    /// All workloads, without their SQL.
+    pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
+        self.entries.iter().map(|entry| &entry.workload)
+    }
+    /// Suites by id.
+    pub fn suites(&self) -> &[Suite] {
+        &self.suites
+    }
+    /// Profiles, the smallest first.
+    pub fn profiles(&self) -> &[Profile] {
+        &self.profiles
+    }
+
+    /// Engines that the catalogue has SQL for (probes, harness or data set).
+    pub fn engines(&self) -> Vec<&str> {
+        let datasets = self.datasets.values().flat_map(|dataset| dataset.blocks.engines());
+        let keys = self.harness.keys().chain(self.probes.keys()).map(String::as_str);
+        let mut engines: Vec<_> = keys.chain(datasets).collect();
+        engines.sort_unstable();
+        engines.dedup();
+        engines
+    }
+
+    /// Harness blocks of an engine by name (`function`, `procedure`, `call`, ...); empty if it has no database drive.
+    pub fn harness(&self, engine: &str) -> BTreeMap<&str, &Block> {
+        let blocks = self.harness.get(engine).into_iter().flatten();
+        blocks.map(|(name, block)| (name.as_str(), block)).collect()
+    }
+
+    /// Probe blocks of an engine for a server of this version (its numbers: 15.18 is `[15, 18]`): of several with
+    /// one name the newest that is not above the version, none if that one has ended (`-- until:`, exclusive).
+    pub fn probes(&self, engine: &str, version: &[u32]) -> Vec<&Block> {
+        versions::select(self.probes.get(engine).map_or(&[], Vec::as_slice), version)
+    }
+
+    /// The data set of this name (`standard`).
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn dataset(&self, name: &str) -> Result<&DataSet> {
+        let known = || self.datasets.keys().cloned().collect::<Vec<_>>().join(", ");
+        self.datasets.get(name).ok_or_else(|| {
+            Error::usage(format!("catalog/datasets/{name}"), "no such data set")
+                .advise(format!("there are: {}", known()))
+        })
+    }
+    /// All data sets, by name.
+    pub fn datasets(&self) -> impl Iterator<Item = &DataSet> {
+        self.datasets.values()
+    }
+}
+
+impl DataSet {
+    /// Its blocks as they stand for an engine, by name: `<engine>.sql` over `common.sql`.
+    pub fn sql(&self, engine: &str) -> BTreeMap<&str, &Block> {
+        self.blocks.for_engine(engine)
+    }
+}

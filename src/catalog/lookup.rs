@@ -1,0 +1,121 @@
+//! Finding workloads, suites and profiles by what a user types.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+
+use super::{Catalog, Entry, Profile, Suite};
+
+/// What `find` found: the workload, and what an alias fixes.
+#[derive(Debug, Clone)]
+pub struct Asked<'a> {
+    pub entry: &'a Entry,
+    /// The alias as the catalogue writes it, if it was asked for by one (`T611`).
+    pub alias: Option<&'a str>,
+    /// Parameters that the alias fixes.
+    pub params: BTreeMap<String, String>,
+}
+
+/// Splits `ID[:param=value,...]` into the name and its parameters.
+///
+/// # Errors
+/// What is no `param=value`, or given twice; the place is the text itself.
+pub fn parse_selection(text: &str) -> Result<(String, BTreeMap<String, String>)> {
+    let (name, list) = text.split_once(':').unwrap_or((text, ""));
+    let mut params = BTreeMap::new();
+    for pair in list.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+        let Some((key, value)) = pair.split_once('=') else {
+            let what = format!("'{pair}' is no param=value");
+            return Err(Error::usage(text, what).advise("write ID:param=value,param=value"));
+        };
+        if params.insert(key.trim().to_string(), value.trim().to_string()).is_some() {
+            return Err(Error::usage(text, format!("parameter '{}' is given twice", key.trim())));
+        }
+    }
+    Ok((name.trim().to_string(), params))
+}
+
+impl Catalog {
+    /// The workload of this id or alias, case ignored.
+    ///
+    /// # Errors
+    /// Unknown name, with the nearest names.
+    pub fn find(&self, name: &str) -> Result<Asked<'_>> {
+        let same = |known: &str| known.eq_ignore_ascii_case(name);
+        if let Some(entry) = self.entries().iter().find(|entry| same(&entry.workload.id)) {
+            return Ok(Asked { entry, alias: None, params: BTreeMap::new() });
+        }
+        let aliased = self.entries().iter().find_map(|entry| {
+            let alias = entry.workload.aliases.iter().find(|alias| same(&alias.code))?;
+            Some(Asked { entry, alias: Some(&alias.code), params: alias.params.clone() })
+        });
+        aliased.ok_or_else(|| {
+            let ids = self.workloads().map(|workload| workload.id.as_str());
+            let codes = self.workloads().flat_map(|workload| workload.aliases.iter().map(|alias| alias.code.as_str()));
+            unknown("workload", name, ids.chain(codes), "dbdyno list workloads")
+        })
+    }
+
+    /// The suite of this id.
+    ///
+    /// # Errors
+    /// Unknown name, with the nearest names.
+    pub fn suite(&self, name: &str) -> Result<&Suite> {
+        let found = self.suites().iter().find(|suite| suite.id.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| unknown("suite", name, self.suites().iter().map(|s| s.id.as_str()), "dbdyno list suites"))
+    }
+
+    /// The profile of this id.
+    ///
+    /// # Errors
+    /// Unknown name, with the nearest names.
+    pub fn profile(&self, name: &str) -> Result<&Profile> {
+        let found = self.profiles().iter().find(|profile| profile.id.eq_ignore_ascii_case(name));
+        let ids = || self.profiles().iter().map(|profile| profile.id.as_str());
+        found.ok_or_else(|| unknown("profile", name, ids(), "dbdyno list profiles"))
+    }
+}
+
+/// The error for a name that is not there: up to three near ones, else where to look.
+fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>, list: &str) -> Error {
+    let near = nearest(name, known);
+    let advice = match near.is_empty() {
+        true => format!("see '{list}'"),
+        false => format!("did you mean {}?", near.join(", ")),
+    };
+    Error::usage(format!("--{kind}"), format!("unknown {kind} '{name}'")).advise(advice)
+}
+
+/// Up to three names that are near by Jaro-Winkler similarity, the nearest first.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    const NEAR: f64 = 0.8;
+    let wanted = name.to_ascii_lowercase();
+    let mut near: Vec<_> =
+        known.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()), known)).collect();
+    near.retain(|(similarity, _)| *similarity >= NEAR);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.into_iter().take(3).map(|(_, known)| known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selection_is_a_name_with_parameters() {
+        let (name, params) = parse_selection("TP-LIGHT:update_pct=40, org=heap").unwrap();
+        assert_eq!(name, "TP-LIGHT");
+        assert_eq!(params["update_pct"], "40");
+        assert_eq!(params["org"], "heap");
+        assert_eq!(parse_selection("X").unwrap(), ("X".into(), BTreeMap::new()));
+        assert!(parse_selection("X:a").unwrap_err().to_string().starts_with("X:a: 'a' is no param=value"));
+        assert!(parse_selection("X:a=1,a=2").is_err());
+    }
+
+    #[test]
+    fn offers_the_nearest_names() {
+        let known = ["SRV-QUERY1", "SRV-QUERY25", "CPU-NUMBER", "T611"];
+        assert_eq!(nearest("srv-qury1", known.into_iter())[0], "SRV-QUERY1");
+        assert!(nearest("zzz", known.into_iter()).is_empty());
+    }
+}

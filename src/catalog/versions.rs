@@ -1,0 +1,68 @@
+//! Which version of a block fits a server: `-- from: 14` (inclusive), `-- until: 17` (exclusive).
+
+use crate::error::{Error, Result};
+use crate::sql::Block;
+
+/// Of the blocks of each name the newest that is not above `version`, unless it has ended; in order of first mention.
+pub(super) fn select<'a>(blocks: &'a [Block], version: &[u32]) -> Vec<&'a Block> {
+    let mut names: Vec<&str> = Vec::new();
+    blocks.iter().for_each(|block| {
+        if !names.contains(&block.name.as_str()) {
+            names.push(&block.name);
+        }
+    });
+    names.into_iter().filter_map(|name| newest(blocks, name, version)).collect()
+}
+
+fn newest<'a>(blocks: &'a [Block], name: &str, version: &[u32]) -> Option<&'a Block> {
+    let fitting = blocks.iter().filter(|block| block.name == name && from(block).as_slice() <= version);
+    let newest = fitting.max_by_key(|block| from(block))?;
+    let ended = numbers(newest, "until").is_some_and(|until| until.as_slice() <= version);
+    (!ended).then_some(newest)
+}
+
+fn from(block: &Block) -> Vec<u32> {
+    numbers(block, "from").unwrap_or_default()
+}
+
+fn numbers(block: &Block, attribute: &str) -> Option<Vec<u32>> {
+    let text = block.attributes.get(attribute)?;
+    text.split('.').map(|part| part.parse().ok()).collect()
+}
+
+/// Checks that version attributes are dotted numbers.
+///
+/// # Errors
+/// With `file:line` of the block.
+pub(super) fn check(block: &Block) -> Result<()> {
+    for attribute in ["from", "until"] {
+        if block.attributes.contains_key(attribute) && numbers(block, attribute).is_none() {
+            let what = format!("'{}' is no version", block.attributes[attribute]);
+            return Err(Error::usage(block.place(), what).advise("write numbers with dots: 14 or 10.6"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::parse_blocks;
+
+    #[test]
+    fn the_newest_not_above_the_version_wins_and_may_end() {
+        let text = "-- name: a\nold\n-- name: a\n-- from: 14\nmid\n-- name: a\n-- from: 16.2\nnew\n-- name: b\n-- until: 17\nb";
+        let blocks = parse_blocks("p.sql", text).unwrap();
+        let at = |version: &[u32]| select(&blocks, version).iter().map(|b| b.text.as_str()).collect::<Vec<_>>();
+        assert_eq!(at(&[13]), ["old", "b"]);
+        assert_eq!(at(&[15, 18]), ["mid", "b"]);
+        assert_eq!(at(&[16, 2]), ["new", "b"]);
+        assert_eq!(at(&[17]), ["new"]);
+    }
+
+    #[test]
+    fn a_version_is_numbers() {
+        let block = &parse_blocks("p.sql", "-- name: a\n-- from: v14\nx").unwrap()[0];
+        assert!(check(block).unwrap_err().to_string().starts_with("p.sql:1: 'v14' is no version"));
+    }
+}
