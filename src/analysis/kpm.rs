@@ -1,8 +1,7 @@
 //! Key performance metrics of a test, computed from their definition in the catalogue.
 
-use super::latency::mean_service_s;
 use super::rates::counter_per_s;
-use crate::model::{Kpm, KpmValue, TestResult};
+use crate::model::{Kpm, KpmValue, Tally, TestResult};
 
 /// The value of `kpm` for a result, in the KPM's own unit; absent if its counter is unknown or nothing was done.
 pub fn evaluate(kpm: &Kpm, result: &TestResult) -> Option<f64> {
@@ -13,6 +12,11 @@ pub fn evaluate(kpm: &Kpm, result: &TestResult) -> Option<f64> {
 pub fn fill(result: &mut TestResult) {
     result.kpm_value = evaluate(&result.kpm, result);
     result.second_value = result.second.as_ref().and_then(|second| evaluate(second, result));
+}
+
+/// Mean service time of an op in seconds: the jobs' busy time / ops; absent without ops.
+pub fn mean_service_s(tally: &Tally) -> Option<f64> {
+    (tally.ops > 0).then(|| tally.busy_s / tally.ops as f64)
 }
 
 /// In base units: per second, or seconds.
@@ -31,7 +35,7 @@ fn base_value(value: &KpmValue, result: &TestResult) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Better, Tally};
+    use crate::model::Better;
 
     fn value(value: KpmValue, result: &TestResult) -> Option<f64> {
         evaluate(&fixture::kpm(value, "x", Better::Higher), result)

@@ -1,7 +1,7 @@
 //! Little's law: in a closed loop without think time, jobs = throughput x service time. Three ways to the mean service
 //! time must agree, or something was not counted or not timed.
 
-use super::latency::mean_service_s;
+use super::kpm::mean_service_s;
 use super::scope::{number, percent};
 use super::verdict::because;
 use crate::model::{Reason, Status, TestResult};

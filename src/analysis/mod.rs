@@ -2,17 +2,17 @@
 
 pub mod contract;
 pub mod crosscheck;
+pub mod derive;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod kpm;
-pub mod latency;
 pub mod little;
 pub mod ramp;
 pub mod rates;
 pub mod scope;
 pub mod verdict;
 
+pub use derive::{Derived, Figure, derive};
 pub use kpm::{evaluate, fill};
-pub use latency::summarize;
 pub use ramp::next_jobs;
 pub use verdict::{JudgeContext, judge};

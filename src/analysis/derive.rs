@@ -1,0 +1,302 @@
+//! The columns of the KPM reports, derived from a result's counters. MB = 10^6 bytes. A figure that cannot be had
+//! carries the reason, for a footnote; it is never 0.
+
+use super::kpm::mean_service_s;
+use super::rates::counter_per_s;
+use crate::model::TestResult;
+
+/// Fact with the size of a database block in bytes, for MB/s from block counts.
+pub const BLOCK_BYTES: &str = "block_bytes";
+
+/// A value, or why it cannot be had.
+type Value = Result<f64, String>;
+
+/// One derived figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Stable name with its unit, as in JSON: `cpu_busy_pct`.
+    pub id: &'static str,
+    /// Column header: `CPU busy`.
+    pub title: &'static str,
+    /// Unit as printed: `%`.
+    pub unit: &'static str,
+    /// The value, or the reason for its absence (for a footnote).
+    pub value: Result<f64, String>,
+}
+
+/// All derived figures of a result, in the order of the reports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Derived(pub Vec<Figure>);
+
+impl Derived {
+    /// The figure of this id.
+    pub fn figure(&self, id: &str) -> Option<&Figure> {
+        self.0.iter().find(|figure| figure.id == id)
+    }
+    /// The value of this id, if it can be had.
+    pub fn get(&self, id: &str) -> Option<f64> {
+        self.figure(id)?.value.clone().ok()
+    }
+    /// Why the value of this id is absent.
+    pub fn missing(&self, id: &str) -> Option<&str> {
+        self.figure(id)?.value.as_ref().err().map(String::as_str)
+    }
+}
+
+/// Derives every figure.
+pub fn derive(result: &TestResult) -> Derived {
+    let figure = |&(id, title, unit, compute): &Definition| {
+        let finite = |value: f64| if value.is_finite() { Ok(value) } else { Err("nothing to divide by".to_string()) };
+        Figure { id, title, unit, value: compute(result).and_then(finite) }
+    };
+    Derived(FIGURES.iter().map(figure).collect())
+}
+
+/// Id, title, unit, formula.
+type Definition = (&'static str, &'static str, &'static str, fn(&TestResult) -> Value);
+
+const FIGURES: &[Definition] = &[
+    ("cpu_busy_pct", "CPU busy", "%", cpu_busy),
+    ("cpu_user_pct", "CPU user", "%", |r| cpu_share(r, "os_cpu_user_s")),
+    ("cpu_sys_pct", "CPU sys", "%", |r| cpu_share(r, "os_cpu_sys_s")),
+    ("cpu_idle_pct", "CPU idle", "%", |r| cpu_share(r, "os_cpu_idle_s")),
+    ("cpu_iowait_pct", "CPU iow", "%", |r| cpu_share(r, "os_cpu_iowait_s")),
+    ("cpu_steal_pct", "CPU steal", "%", |r| cpu_share(r, "os_cpu_steal_s")),
+    ("ops_per_s", "Ops total", "ops", |r| Ok(r.ops_per_s)),
+    ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),
+    ("units_per_s_job", "Units per job", "1/s", |r| per_job(r, r.units_per_s)),
+    ("rows_per_s", "Rows total", "rows/s", |r| Ok(r.rows_per_s)),
+    ("commits_per_s", "Commits", "1/s", commits_per_s),
+    ("service_time_ms", "Service time", "ms", service_time_ms),
+    ("logical_reads_per_s", "Log reads total", "dbps", |r| rate(r, "logical_reads")),
+    ("logical_reads_per_s_job", "Log reads per job", "dbps", |r| per_job(r, rate(r, "logical_reads")?)),
+    ("logical_reads_per_op", "Log reads per op", "blocks", |r| per_op(r, "logical_reads")),
+    ("buffer_hit_pct", "BuCache read", "%", buffer_hit),
+    ("os_cache_hit_pct", "OS cache read", "%", os_cache_hit),
+    ("physical_reads_per_s", "Phys reads (database)", "iops", |r| rate(r, "physical_reads")),
+    ("physical_read_mb_per_s", "Phys reads (database)", "MB/s", |r| block_mb_per_s(r, "physical_reads")),
+    ("blocks_written_per_s", "Phys writes (database)", "dbps", |r| rate(r, "blocks_written")),
+    ("blocks_written_mb_per_s", "Phys writes (database)", "MB/s", |r| block_mb_per_s(r, "blocks_written")),
+    ("disk_reads_per_s", "Device reads", "iops", |r| rate(r, "os_disk_reads")),
+    ("disk_writes_per_s", "Device writes", "iops", |r| rate(r, "os_disk_writes")),
+    ("disk_io_per_s", "Device I/O", "iops", |r| Ok(rate(r, "os_disk_reads")? + rate(r, "os_disk_writes")?)),
+    ("disk_read_mb_per_s", "Device reads", "MB/s", |r| mb_per_s(r, "os_disk_read_bytes")),
+    ("disk_write_mb_per_s", "Device writes", "MB/s", |r| mb_per_s(r, "os_disk_write_bytes")),
+    ("redo_mb_per_s", "REDO", "MB/s", |r| mb_per_s(r, "wal_bytes")),
+    ("redo_kb_per_transaction", "REDO", "kBpt", redo_kb_per_transaction),
+    ("log_syncs_per_s", "LogFile syncs", "1/s", |r| rate(r, "wal_syncs")),
+    ("log_sync_ms", "LogFile sync", "ms", |r| mean_ms(r, "wal_sync_time_ms", "wal_syncs")),
+    ("read_service_ms", "IO time read", "ms", |r| mean_ms(r, "physical_read_time_ms", "physical_reads")),
+    ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
+];
+
+fn known(value: Option<f64>, name: &str) -> Value {
+    value.ok_or_else(|| format!("{name} is not known here"))
+}
+
+/// The counter's difference over the whole test.
+fn total(result: &TestResult, name: &str) -> Value {
+    known(result.counters.get(name), name)
+}
+
+/// The counter per second of the window; see `rates::counter_per_s` for the two ways.
+fn rate(result: &TestResult, name: &str) -> Value {
+    known(counter_per_s(result, name), name)
+}
+
+fn mb_per_s(result: &TestResult, bytes: &str) -> Value {
+    Ok(rate(result, bytes)? / 1e6)
+}
+
+fn block_mb_per_s(result: &TestResult, blocks: &str) -> Value {
+    Ok(rate(result, blocks)? * block_bytes(result)? / 1e6)
+}
+
+fn block_bytes(result: &TestResult) -> Value {
+    result.facts.get(BLOCK_BYTES).copied().ok_or_else(|| "the size of a database block is not known".to_string())
+}
+
+fn per_job(result: &TestResult, value: f64) -> Value {
+    Ok(value / f64::from(result.jobs))
+}
+
+fn per_op(result: &TestResult, name: &str) -> Value {
+    Ok(total(result, name)? / result.total.ops as f64)
+}
+
+/// Share of all CPU time of the database's host in the window.
+fn cpu_share(result: &TestResult, name: &str) -> Value {
+    let window = |name| known(result.window_counters.get(name), name);
+    Ok(100.0 * window(name)? / window("os_cpu_total_s")?)
+}
+
+/// Neither idle, nor waiting for I/O, nor taken by the host of a virtual machine.
+fn cpu_busy(result: &TestResult) -> Value {
+    let share = |name| cpu_share(result, name);
+    // Systems without virtual machines below them have no steal figure.
+    Ok(100.0
+        - share("os_cpu_idle_s")?
+        - share("os_cpu_iowait_s").unwrap_or(0.0)
+        - share("os_cpu_steal_s").unwrap_or(0.0))
+}
+
+fn commits_per_s(result: &TestResult) -> Value {
+    Ok(result.window.commits as f64 / result.window.ops as f64 * result.ops_per_s)
+}
+
+fn service_time_ms(result: &TestResult) -> Value {
+    let service_s = mean_service_s(&result.window).ok_or("no op was completed in the window")?;
+    Ok(service_s * 1000.0)
+}
+
+/// Blocks found in the database's buffer cache / blocks asked for, over the whole test.
+fn buffer_hit(result: &TestResult) -> Value {
+    let (asked, read) = (total(result, "logical_reads")?, total(result, "physical_reads")?);
+    if asked == 0.0 {
+        return Err("no block was asked for".into());
+    }
+    Ok(100.0 * (1.0 - read / asked).max(0.0))
+}
+
+/// Bytes that the database read but the device did not: they came from the operating system's cache. Reads ahead of
+/// need count against it, so that it is a lower limit.
+fn os_cache_hit(result: &TestResult) -> Value {
+    let asked = total(result, "physical_reads")? * block_bytes(result)?;
+    if asked == 0.0 {
+        return Err("the database read no block".into());
+    }
+    Ok(100.0 * (1.0 - total(result, "os_disk_read_bytes")? / asked).max(0.0))
+}
+
+fn redo_kb_per_transaction(result: &TestResult) -> Value {
+    match result.total.commits {
+        0 => Err("the workload does not commit".into()),
+        commits => Ok(total(result, "wal_bytes")? / 1000.0 / commits as f64),
+    }
+}
+
+/// Mean time of an event. Events without any time were not timed: that is unknown, not 0.
+fn mean_ms(result: &TestResult, time: &str, events: &str) -> Value {
+    let (time_ms, count) = (total(result, time)?, total(result, events)?);
+    match (time_ms, count) {
+        (_, 0.0) => Err(format!("{events} is 0")),
+        (0.0, _) => Err(format!("the database did not time {events}")),
+        _ => Ok(time_ms / count),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    /// 120,000 ops in all, 10,000 per second, 2 jobs, 10 s of window, 2 commits per op, block 8192.
+    fn result() -> TestResult {
+        let mut result = fixture::result();
+        (result.window.commits, result.total.commits) = (200_000, 240_000);
+        result.facts.insert(BLOCK_BYTES.into(), 8192.0);
+        result.counters = fixture::counters(&[
+            ("logical_reads", 480_000.0),
+            ("physical_reads", 24_000.0),
+            ("physical_read_time_ms", 6_000.0),
+            ("blocks_written", 12_000.0),
+            ("wal_bytes", 120_000_000.0),
+            ("wal_syncs", 60_000.0),
+            ("wal_sync_time_ms", 18_000.0),
+            ("os_disk_read_bytes", 49_152_000.0),
+        ]);
+        result.window_counters = fixture::counters(&[
+            ("os_cpu_user_s", 20.0),
+            ("os_cpu_sys_s", 6.0),
+            ("os_cpu_idle_s", 8.0),
+            ("os_cpu_iowait_s", 4.0),
+            ("os_cpu_steal_s", 1.0),
+            ("os_cpu_total_s", 40.0),
+            ("os_disk_reads", 5_000.0),
+            ("os_disk_writes", 2_500.0),
+            ("os_disk_read_bytes", 41_000_000.0),
+            ("os_disk_write_bytes", 25_000_000.0),
+        ]);
+        result
+    }
+
+    #[test]
+    fn every_column_by_hand() {
+        let derived = derive(&result());
+        let expected = [
+            ("cpu_busy_pct", 67.5),
+            ("cpu_user_pct", 50.0),
+            ("cpu_sys_pct", 15.0),
+            ("cpu_idle_pct", 20.0),
+            ("cpu_iowait_pct", 10.0),
+            ("cpu_steal_pct", 2.5),
+            ("ops_per_s", 10_000.0),
+            ("ops_per_s_job", 5_000.0),
+            ("units_per_s_job", 5_000.0),
+            ("rows_per_s", 10_000.0),
+            ("commits_per_s", 20_000.0),
+            ("service_time_ms", 0.2),
+            ("logical_reads_per_s", 40_000.0),
+            ("logical_reads_per_s_job", 20_000.0),
+            ("logical_reads_per_op", 4.0),
+            ("buffer_hit_pct", 95.0),
+            ("os_cache_hit_pct", 75.0),
+            ("physical_reads_per_s", 2_000.0),
+            ("physical_read_mb_per_s", 16.384),
+            ("blocks_written_per_s", 1_000.0),
+            ("blocks_written_mb_per_s", 8.192),
+            ("disk_reads_per_s", 500.0),
+            ("disk_writes_per_s", 250.0),
+            ("disk_io_per_s", 750.0),
+            ("disk_read_mb_per_s", 4.1),
+            ("disk_write_mb_per_s", 2.5),
+            ("redo_mb_per_s", 10.0),
+            ("redo_kb_per_transaction", 0.5),
+            ("log_syncs_per_s", 5_000.0),
+            ("log_sync_ms", 0.3),
+            ("read_service_ms", 0.25),
+            ("elapsed_s", 10.0),
+        ];
+        assert_eq!(derived.0.iter().map(|figure| figure.id).collect::<Vec<_>>(), expected.map(|pair| pair.0));
+        for (id, value) in expected {
+            let got = derived.get(id).unwrap_or_else(|| panic!("{id}: {:?}", derived.missing(id)));
+            assert!((got - value).abs() < 1e-9 * value.abs().max(1.0), "{id}: {got} instead of {value}");
+        }
+    }
+
+    #[test]
+    fn a_missing_counter_leaves_a_reason_and_no_zero() {
+        let derived = derive(&fixture::result());
+        for (id, reason) in [
+            ("cpu_busy_pct", "os_cpu_idle_s is not known here"),
+            ("buffer_hit_pct", "logical_reads is not known here"),
+            ("physical_reads_per_s", "physical_reads is not known here"),
+            ("redo_kb_per_transaction", "the workload does not commit"),
+        ] {
+            assert_eq!((derived.get(id), derived.missing(id)), (None, Some(reason)));
+        }
+        assert_eq!(derived.missing("elapsed_s"), None);
+    }
+
+    #[test]
+    fn what_was_not_timed_or_not_done_is_unknown() {
+        let mut result = result();
+        result.counters.set("wal_sync_time_ms", 0.0);
+        result.counters.set("physical_reads", 0.0);
+        result.facts.remove(BLOCK_BYTES);
+        let derived = derive(&result);
+        assert_eq!(derived.missing("log_sync_ms"), Some("the database did not time wal_syncs"));
+        assert_eq!(derived.missing("read_service_ms"), Some("physical_reads is 0"));
+        assert_eq!(derived.missing("physical_read_mb_per_s"), Some("the size of a database block is not known"));
+        assert_eq!(derived.get("buffer_hit_pct"), Some(100.0));
+        result.counters.set("logical_reads", 0.0);
+        assert_eq!(derive(&result).missing("buffer_hit_pct"), Some("no block was asked for"));
+    }
+
+    #[test]
+    fn a_division_by_zero_is_absent() {
+        let idle = TestResult { window: Default::default(), total: Default::default(), ..result() };
+        assert_eq!(derive(&idle).get("logical_reads_per_op"), None);
+        assert_eq!(derive(&idle).get("commits_per_s"), None);
+    }
+}
