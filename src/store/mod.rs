@@ -1,1 +1,67 @@
-//! (being written)
+//! The results file: runs, tests, series, snapshots in one SQLite file; written test by test, read by reports.
+//!
+//! `docs/results-file.md` explains every table and column. `columns.rs` maps model types to rows by the
+//! declarations in `tables.rs`; the text form for moving runs between files is in `transfer.rs`.
+
+mod columns;
+mod failure;
+mod open;
+mod process;
+mod read;
+mod tables;
+mod transfer;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+pub use open::{APPLICATION_ID, SCHEMA_VERSION};
+pub use read::RunSummary;
+pub use transfer::{Counts, FORMAT_VERSION};
+
+use crate::error::{Error, Result};
+
+/// An open results file. Any number of processes may have it open; writers take turns.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the results file; creates it, and its directory, if there is none.
+    ///
+    /// # Errors
+    /// One line if the file cannot be written, is not ours, is damaged or was written by a newer dbdyno.
+    pub fn open(path: &Path) -> Result<Store> {
+        Ok(Store { connection: open::open(path)?, path: path.to_owned() })
+    }
+
+    /// Opens a results file that must exist: for commands that only read.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and if there is no such file.
+    pub fn open_existing(path: &Path) -> Result<Store> {
+        if !path.exists() {
+            let advice = "measure something with 'dbdyno run', or give another file with --results";
+            return Err(Error::usage(failure::place(path), "there is no results file").advise(advice));
+        }
+        Store::open(path)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts SQLite's error into words.
+    fn explain(&self, error: rusqlite::Error) -> Error {
+        failure::explain(&self.path, &error)
+    }
+
+    /// A row that does not hold what the schema says.
+    fn damaged(&self, what: String) -> Error {
+        failure::damaged(&self.path, &what)
+    }
+}

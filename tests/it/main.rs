@@ -2,3 +2,5 @@
 
 mod architecture;
 mod catalogue;
+mod fixture;
+mod store;

@@ -1,0 +1,137 @@
+//! Opening and creating the results file, and bringing an older one to the present schema.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::failure::{damaged, explain, place, unwritable};
+use crate::error::{Error, Result};
+
+/// Marks a SQLite file as ours: "dbdy" as a big-endian number.
+pub const APPLICATION_ID: i32 = 0x6462_6479;
+
+/// Version of `schema.sql`, kept in the file's `user_version`. Raise it with every change and add a migration.
+pub const SCHEMA_VERSION: i32 = 1;
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// How long a reader or writer waits for another writer.
+const BUSY: Duration = Duration::from_secs(20);
+
+/// A step from one schema version to the next.
+pub struct Migration {
+    /// The version that it starts from.
+    pub from: i32,
+    /// Statements that lead to `from + 1`.
+    pub sql: &'static str,
+}
+
+/// Every step from the oldest readable version to [`SCHEMA_VERSION`].
+const MIGRATIONS: &[Migration] = &[];
+
+/// Opens the file at `path`; creates it, and its directory, if it does not exist.
+///
+/// # Errors
+/// If the file cannot be written, is not ours, is damaged or was written by a newer dbdyno.
+pub fn open(path: &Path) -> Result<Connection> {
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        fs::create_dir_all(directory).map_err(|error| unwritable(path, &error.to_string()))?;
+    }
+    if path.is_dir() {
+        return Err(unwritable(path, "it is a directory"));
+    }
+    let mut connection = Connection::open(path).map_err(|error| explain(path, &error))?;
+    connection.busy_timeout(BUSY).map_err(|error| explain(path, &error))?;
+    prepare_schema(&mut connection, path)?;
+    configure(&connection).map_err(|error| explain(path, &error))?;
+    Ok(connection)
+}
+
+/// Readers never block the writer (WAL); a stored test survives a crash of the machine (synchronous = full).
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)
+}
+
+fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+fn prepare_schema(connection: &mut Connection, path: &Path) -> Result<()> {
+    let explain = |error: rusqlite::Error| explain(path, &error);
+    if is_current(connection, path)? {
+        return Ok(());
+    }
+    // Another process may create or migrate the file at the same moment: look again once we alone may write.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
+    if !is_current(&transaction, path)? {
+        match pragma(&transaction, "user_version").map_err(explain)? {
+            0 => create(&transaction).map_err(explain)?,
+            from => migrate(&transaction, MIGRATIONS, from, SCHEMA_VERSION).map_err(|what| damaged(path, &what))?,
+        }
+    }
+    transaction.commit().map_err(explain)
+}
+
+/// True if the file has the present schema, false if it is empty or older.
+fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
+    let read = |name| pragma(connection, name).map_err(|error| explain(path, &error));
+    let (application, version) = (read("application_id")?, read("user_version")?);
+    let empty = read("schema_version")? == 0;
+    match (application, version) {
+        (0, 0) if empty => Ok(false),
+        (APPLICATION_ID, SCHEMA_VERSION) => Ok(true),
+        (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(newer_file(path, newer)),
+        (APPLICATION_ID, older) if older > 0 => Ok(false),
+        _ => Err(Error::usage(place(path), "is a SQLite file but no dbdyno results file")
+            .advise("give another file with --results")),
+    }
+}
+
+fn newer_file(path: &Path, version: i32) -> Error {
+    let what = format!("was written by a newer dbdyno (schema {version}, this one knows {SCHEMA_VERSION})");
+    Error::usage(place(path), what).advise("update dbdyno or give another file with --results")
+}
+
+fn create(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(SCHEMA)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION)
+}
+
+/// Runs the steps that lead from version `from` to `to`; the caller's transaction makes it all or nothing.
+fn migrate(connection: &Connection, steps: &[Migration], from: i32, to: i32) -> std::result::Result<(), String> {
+    for version in from..to {
+        let step = steps.iter().find(|step| step.from == version);
+        let step = step.ok_or_else(|| format!("no way to bring schema {version} up to date"))?;
+        connection.execute_batch(step.sql).map_err(|error| format!("schema {version}: {error}"))?;
+    }
+    connection.pragma_update(None, "user_version", to).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_run_in_order_and_a_gap_is_an_error() {
+        let steps = [
+            Migration { from: 2, sql: "ALTER TABLE t ADD COLUMN c INTEGER" },
+            Migration { from: 1, sql: "CREATE TABLE t (a INTEGER, b INTEGER)" },
+        ];
+        let connection = Connection::open_in_memory().unwrap();
+        migrate(&connection, &steps, 1, 3).unwrap();
+        connection.execute("INSERT INTO t (a, b, c) VALUES (1, 2, 3)", []).unwrap();
+        assert_eq!(pragma(&connection, "user_version"), Ok(3));
+        assert!(migrate(&connection, &steps, 3, 4).unwrap_err().contains("schema 3"));
+    }
+
+    #[test]
+    fn every_older_version_has_a_way_up() {
+        let known: Vec<i32> = MIGRATIONS.iter().map(|step| step.from).collect();
+        assert_eq!(known, (1..SCHEMA_VERSION).collect::<Vec<_>>());
+    }
+}

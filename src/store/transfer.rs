@@ -1,0 +1,200 @@
+//! Moving runs between results files as JSON lines: a header, a line per run followed by its tests, an end line.
+//!
+//! The end line counts what came before it, so that a file cut short is noticed; an import is one transaction.
+
+use std::io::{BufRead, Write};
+
+use rusqlite::{OptionalExtension, Transaction};
+use serde::{Deserialize, Serialize};
+
+use super::Store;
+use super::write::{Trouble, insert_run, insert_test};
+use crate::error::{Error, Result};
+use crate::model::{RunRecord, TestResult};
+
+/// Version of the line format; an import reads this and older ones.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What was exported or imported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub runs: u64,
+    pub tests: u64,
+}
+
+/// A line of an export.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+enum Line {
+    Header {
+        format: u32,
+        /// The dbdyno that wrote it.
+        version: String,
+    },
+    Run {
+        /// The same in every file that holds this run.
+        uid: String,
+        run: Box<RunRecord>,
+    },
+    Test(Box<TestResult>),
+    End(Counts),
+}
+
+impl Store {
+    /// Writes the runs with the given ids, all tests included.
+    ///
+    /// # Errors
+    /// If the file cannot be read or `out` cannot be written.
+    pub fn export(&self, run_ids: &[i64], out: &mut dyn Write) -> Result<Counts> {
+        let mut counts = Counts::default();
+        write_line(out, &Line::Header { format: FORMAT_VERSION, version: env!("CARGO_PKG_VERSION").into() })?;
+        for &id in run_ids {
+            let run = Box::new(self.run_by_id(id)?);
+            write_line(out, &Line::Run { uid: self.uid(id)?, run })?;
+            counts.runs += 1;
+            for test in self.tests(id)? {
+                write_line(out, &Line::Test(Box::new(test)))?;
+                counts.tests += 1;
+            }
+        }
+        write_line(out, &Line::End(counts))?;
+        out.flush().map_err(|error| unwritten(&error))?;
+        Ok(counts)
+    }
+
+    /// Reads an export; `source` names it in messages. Runs get new ids. Everything or nothing is imported.
+    ///
+    /// # Errors
+    /// One line with `source:line` if the text is no export, damaged, cut short, of a newer format, or holds a run
+    /// that this file has already.
+    pub fn import(&mut self, source: &str, input: &mut dyn BufRead) -> Result<Counts> {
+        self.in_transaction(|transaction| {
+            let mut import = Import { source, transaction, counts: Counts::default(), state: State::Start };
+            let mut number = 0;
+            for text in input.lines() {
+                number += 1;
+                let text = text.map_err(|error| import.wrong(number, &format!("cannot be read ({error})")))?;
+                import.line(number, &text)?;
+            }
+            import.finish(number)
+        })
+    }
+
+    fn uid(&self, id: i64) -> Result<String> {
+        let found = self.connection.query_row("SELECT uid FROM run WHERE id = ?1", [id], |row| row.get(0));
+        found.map_err(|error| self.explain(error))
+    }
+}
+
+fn write_line(out: &mut dyn Write, line: &Line) -> Result<()> {
+    let text = serde_json::to_string(line).map_err(|error| unwritten(&error))?;
+    writeln!(out, "{text}").map_err(|error| unwritten(&error))
+}
+
+fn unwritten(error: &dyn std::fmt::Display) -> Error {
+    Error::target("export", format!("cannot be written ({error})")).advise("check the output's disk")
+}
+
+/// Where in the file we are.
+enum State {
+    Start,
+    BeforeFirstRun,
+    InRun(i64),
+    Ended,
+}
+
+struct Import<'a> {
+    source: &'a str,
+    transaction: &'a Transaction<'a>,
+    counts: Counts,
+    state: State,
+}
+
+type Step<T = ()> = std::result::Result<T, Trouble>;
+
+impl Import<'_> {
+    fn wrong(&self, number: u64, what: &str) -> Trouble {
+        let error = Error::usage(format!("{}:{number}", self.source), what);
+        Trouble::Said(error.advise("nothing was imported; export the runs again"))
+    }
+
+    fn line(&mut self, number: u64, text: &str) -> Step {
+        if matches!(self.state, State::Start) {
+            self.check_format(number, text)?;
+        }
+        let line =
+            serde_json::from_str(text).map_err(|error| self.wrong(number, &format!("damaged line ({error})")))?;
+        match (line, &self.state) {
+            (Line::Header { .. }, State::Start) => self.state = State::BeforeFirstRun,
+            (Line::Run { uid, run }, State::BeforeFirstRun | State::InRun(_)) => self.run(number, &uid, &run)?,
+            (Line::Test(test), State::InRun(id)) => {
+                insert_test(self.transaction, *id, &test).map_err(|trouble| self.unfit(number, trouble))?;
+                self.counts.tests += 1;
+            }
+            (Line::End(counts), State::BeforeFirstRun | State::InRun(_)) => self.end(number, counts)?,
+            _ => return Err(self.wrong(number, "this line must not stand here")),
+        }
+        Ok(())
+    }
+
+    /// The header alone decides whether we can read the rest, so it is looked at before it is parsed strictly.
+    fn check_format(&self, number: u64, text: &str) -> Step {
+        let header: Option<serde_json::Value> = serde_json::from_str(text).ok();
+        match header.as_ref().and_then(|header| header["header"]["format"].as_u64()) {
+            None => Err(self.wrong(number, "is no export of dbdyno")),
+            Some(format) if format > u64::from(FORMAT_VERSION) => Err(Trouble::Said(
+                Error::usage(
+                    format!("{}:{number}", self.source),
+                    format!("was written by a newer dbdyno (format {format}, this one knows {FORMAT_VERSION})"),
+                )
+                .advise("update dbdyno"),
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn run(&mut self, number: u64, uid: &str, run: &RunRecord) -> Step {
+        let known = "SELECT id FROM run WHERE uid = ?1";
+        let known: Option<i64> = self.transaction.query_row(known, [uid], |row| row.get(0)).optional()?;
+        if let Some(id) = known {
+            let error =
+                Error::usage(format!("{}:{number}", self.source), format!("this run is here already as run {id}"));
+            return Err(Trouble::Said(error.advise("nothing was imported; leave it out or delete it here first")));
+        }
+        let id = insert_run(self.transaction, run, None).map_err(|trouble| self.unfit(number, trouble))?;
+        self.transaction.execute("UPDATE run SET uid = ?2 WHERE id = ?1", (id, uid))?;
+        self.state = State::InRun(id);
+        self.counts.runs += 1;
+        Ok(())
+    }
+
+    /// A constraint broken by a line is the file's fault; a full disk is not.
+    fn unfit(&self, number: u64, trouble: Trouble) -> Trouble {
+        match trouble {
+            Trouble::Sqlite(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+                self.wrong(number, &format!("does not fit the results file ({error})"))
+            }
+            Trouble::Shape(what) => self.wrong(number, &format!("does not fit the results file ({what})")),
+            other => other,
+        }
+    }
+
+    fn end(&mut self, number: u64, counts: Counts) -> Step {
+        if counts != self.counts {
+            let (is, says) = (self.counts, counts);
+            let what =
+                format!("{} runs and {} tests, but {} and {} were written", is.runs, is.tests, says.runs, says.tests);
+            return Err(self.wrong(number, &what));
+        }
+        self.state = State::Ended;
+        Ok(())
+    }
+
+    fn finish(self, number: u64) -> Step<Counts> {
+        match self.state {
+            State::Start => Err(self.wrong(1, "is empty")),
+            State::Ended => Ok(self.counts),
+            _ => Err(self.wrong(number, "the file ends here, but its last lines are missing")),
+        }
+    }
+}

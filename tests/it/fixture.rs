@@ -1,0 +1,248 @@
+//! A run with realistic figures, built in code: what the store and the reports are tested with.
+
+use std::collections::BTreeMap;
+
+use dbdyno::model::{
+    Better, Counters, Disclosure, Drive, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures,
+    Reason, RunRecord, RunStatus, SeriesPoint, Snapshot, Status, Tally, TestResult, Verdict,
+};
+
+/// A map from pairs.
+pub fn map<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> {
+    pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect()
+}
+
+/// Counters from pairs.
+pub fn counters(pairs: &[(&str, f64)]) -> Counters {
+    Counters(pairs.iter().map(|(name, value)| ((*name).into(), *value)).collect())
+}
+
+/// A finished run on a private PostgreSQL server.
+pub fn run() -> RunRecord {
+    RunRecord {
+        id: 7,
+        name: Some("nightly".into()),
+        target: "postgres (private server)".into(),
+        engine: "postgres".into(),
+        suite: "quick".into(),
+        labels: map([("host", "lab-1")]),
+        started_at: "2026-03-02T20:15:00Z".into(),
+        ended_at: Some("2026-03-02T20:17:04Z".into()),
+        status: RunStatus::Finished,
+        version: "0.1.0".into(),
+        command: "dbdyno run postgres --suite quick --name nightly".into(),
+        seed: u64::MAX - 1,
+        size_gb: 0.25,
+        data_set_id: "8f2c1a90".into(),
+        disclosure: disclosure(),
+        plan: serde_json::json!({"selections": [{"workload": "SRV-QUERY1", "window": {"duration_s": 0.1}}]}),
+        loads: vec![load("small", 32_000, 9_830_400), load("big", 250_000, 76_800_000)],
+    }
+}
+
+fn disclosure() -> Disclosure {
+    let mut disclosure = Disclosure::default();
+    for (section, key, value) in [
+        ("hardware", "cpu_model", "Example CPU 3.0 GHz"),
+        ("hardware", "sockets", "1"),
+        ("hardware", "cores", "2"),
+        ("hardware", "threads", "4"),
+        ("hardware", "memory_bytes", "8589934592"),
+        ("os", "name", "Example Linux 12"),
+        ("os", "kernel", "6.1.0"),
+        ("storage", "device", "nvme0n1 (Example SSD)"),
+        ("storage", "file_system", "ext4"),
+        ("database", "version", "PostgreSQL 17.2"),
+        ("settings", "shared_buffers", "128MB"),
+        ("settings", "fsync", "on"),
+        ("settings", "synchronous_commit", "on"),
+    ] {
+        disclosure.set(section, key, value);
+    }
+    disclosure
+}
+
+fn load(table: &str, rows: u64, table_bytes: u64) -> LoadResult {
+    LoadResult {
+        table: table.into(),
+        rows,
+        table_bytes,
+        index_bytes: table_bytes / 8,
+        rows_s: table_bytes as f64 / 80e6,
+        index_s: 0.1 + 0.2,
+        analyze_s: 0.05,
+        method: "copy-binary".into(),
+        sessions: 2,
+        loaded: true,
+    }
+}
+
+/// Tests of several groups: two ramps, an unknown counter, a conditional and an invalid verdict.
+pub fn tests() -> Vec<TestResult> {
+    let specs = [
+        ("CPU-NUMBER", "CPU", 1, 21_000.0, "Mops", 38e-6),
+        ("SRV-QUERY1", "SRV", 1, 82_104.0, "qps", 1.0),
+        ("SRV-QUERY1", "SRV", 2, 158_230.5, "qps", 1.0),
+        ("SRV-QUERY1", "SRV", 4, 161_002.0, "qps", 1.0),
+        ("SRV-SCAN", "SRV", 1, 112.0, "MB/s", 9.8304),
+        ("SRV-SCAN", "SRV", 2, 221.0, "MB/s", 9.8304),
+        ("STO-RANDOM", "STO", 2, 6_400.0, "iops", 1.0),
+        ("LGWR-LAT", "LGWR", 1, 1_950.0, "tps", 1.0),
+        ("TP-LIGHT", "TP", 1, 1_410.0, "tps", 1.0),
+        ("TP-LIGHT", "TP", 2, 2_633.0, "tps", 1.0),
+    ];
+    let mut tests: Vec<TestResult> =
+        specs.iter().zip(1..).map(|(spec, seq)| test(seq, spec.0, spec.1, spec.2, spec.3, spec.4, spec.5)).collect();
+    make_conditional(&mut tests[3]);
+    make_invalid(&mut tests[8]);
+    tests
+}
+
+fn make_conditional(test: &mut TestResult) {
+    test.verdict = Verdict::from_reasons(vec![
+        reason(Status::Conditional, "steal", "the host took 4.1 % of the CPU (at most 2 % is allowed)"),
+        reason(Status::Valid, "note", "1 in 16 ops was timed"),
+    ]);
+    test.ci_fraction = None;
+}
+
+fn make_invalid(test: &mut TestResult) {
+    let text = "0.8 % of the ops failed (at most 0.1 % is allowed)";
+    test.verdict = Verdict::from_reasons(vec![reason(Status::Invalid, "errors", text)]);
+    test.window.errors.insert("deadlock".into(), 113);
+    test.total.errors.insert("deadlock".into(), 140);
+    test.first_error = Some("deadlock detected".into());
+    test.window_counters.0.remove("wal_sync_time_ms");
+    test.counters.0.remove("wal_sync_time_ms");
+}
+
+fn reason(status: Status, code: &str, text: &str) -> Reason {
+    Reason { status, code: code.into(), text: text.into() }
+}
+
+/// One test over 10 s at `ops_per_s`; the unit of work is one op, the KPM `ops_per_s * scale`.
+pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &str, scale: f64) -> TestResult {
+    let window_s = 10.000_25;
+    let tally = tally(ops_per_s, window_s, jobs);
+    let params = if group == "TP" { map([("update_pct", "20")]) } else { map([("org", "heap")]) };
+    TestResult {
+        seq,
+        workload: id.into(),
+        asked_as: (id == "SRV-QUERY1").then(|| "T611".into()),
+        group: group.into(),
+        title: format!("the op of {id}"),
+        revision: 1,
+        hash: "0123456789abcdef".into(),
+        params: params.clone(),
+        drive: Drive::Database,
+        nodes: 1,
+        jobs,
+        started_at: format!("2026-03-02T20:15:{seq:02}Z"),
+        window_s,
+        total_s: 12.1,
+        units: tally.ops as f64,
+        units_per_s: ops_per_s,
+        ops_per_s,
+        rows_per_s: ops_per_s,
+        ci_fraction: Some(0.0123),
+        latency: latency(1e6 * f64::from(jobs) / ops_per_s, tally.ops),
+        latency_stride: 16,
+        job_figures: vec![JobFigures { job: 1, part: 0, tally: tally.clone(), units: 0.1, elapsed_s: window_s }],
+        parts: vec![part(id, params, jobs, &tally, ops_per_s)],
+        series: series(ops_per_s),
+        snapshots: snapshots(),
+        counters: window_counters(1.2 * window_s, ops_per_s, jobs),
+        window_counters: window_counters(window_s, ops_per_s, jobs),
+        kpm: Kpm { value: KpmValue::Units, unit: unit.into(), better: Better::Higher, scale },
+        second: None,
+        kpm_value: Some(ops_per_s * scale),
+        second_value: None,
+        verdict: Verdict::from_reasons(vec![]),
+        first_error: None,
+        facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
+        total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },
+        window: tally,
+    }
+}
+
+fn tally(ops_per_s: f64, window_s: f64, jobs: u32) -> Tally {
+    let ops = (ops_per_s * window_s).round() as u64;
+    Tally { ops, rows: ops, commits: ops, errors: BTreeMap::new(), busy_s: window_s * f64::from(jobs) }
+}
+
+fn latency(mean_us: f64, ops: u64) -> LatencySummary {
+    LatencySummary {
+        samples: ops / 16,
+        mean_us: Some(mean_us),
+        p50_us: Some(mean_us * 0.95),
+        p90_us: Some(mean_us * 1.2),
+        p95_us: Some(mean_us * 1.35),
+        p99_us: Some(mean_us * 2.1),
+        p999_us: None,
+        max_us: Some(mean_us * 40.0),
+        buckets: vec![(11_007, 100), (12_015, 1)],
+    }
+}
+
+fn part(id: &str, params: BTreeMap<String, String>, jobs: u32, tally: &Tally, ops_per_s: f64) -> PartFigures {
+    PartFigures {
+        workload: id.into(),
+        params,
+        jobs,
+        tally: tally.clone(),
+        ops_per_s,
+        units_per_s: ops_per_s,
+        latency: latency(12.0, tally.ops),
+    }
+}
+
+fn series(ops_per_s: f64) -> Vec<SeriesPoint> {
+    let point = |second: u32| SeriesPoint {
+        t_s: f64::from(second) + 0.001,
+        interval_s: 1.001,
+        ops: ops_per_s * (1.0 + 0.01 * f64::from(second % 3)),
+        units: ops_per_s / 3.0,
+        errors: u64::from(second),
+        p50_us: Some(12.1),
+        p99_us: (second > 1).then_some(30.7),
+        in_window: second > 2,
+        metrics: counters(&[("os_cpu_user_s", 1.9)]),
+    };
+    (1..=12).map(point).collect()
+}
+
+fn snapshots() -> Vec<Snapshot> {
+    let moments = [(Moment::Begin, -0.01), (Moment::WindowOpen, 2.0), (Moment::WindowClose, 12.0), (Moment::End, 12.2)];
+    let snapshot = |(moment, t_s): (Moment, f64)| Snapshot {
+        moment,
+        t_s,
+        counters: counters(&[("commits", 1000.0 + t_s), ("wal_bytes", 0.1)]),
+        cost_ms: 1.7,
+    };
+    moments.into_iter().map(snapshot).collect()
+}
+
+/// Differences over `elapsed_s` on a host with 4 CPU threads.
+fn window_counters(elapsed_s: f64, ops_per_s: f64, jobs: u32) -> Counters {
+    let (total_s, ops) = (elapsed_s * 4.0, elapsed_s * ops_per_s);
+    let busy_s = total_s * f64::from(jobs.min(4)) / 4.0 * 0.97;
+    counters(&[
+        ("os_cpu_total_s", total_s),
+        ("os_cpu_user_s", busy_s * 0.8),
+        ("os_cpu_sys_s", busy_s * 0.2),
+        ("os_cpu_idle_s", (total_s - busy_s) * 0.9),
+        ("os_cpu_iowait_s", (total_s - busy_s) * 0.1),
+        ("os_cpu_steal_s", 0.0),
+        ("os_disk_reads", ops * 0.01),
+        ("os_disk_writes", ops * 0.02),
+        ("os_disk_read_bytes", ops * 81.92),
+        ("os_disk_write_bytes", ops * 163.84),
+        ("logical_reads", ops * 4.0),
+        ("physical_reads", ops * 0.05),
+        ("physical_read_time_ms", ops * 0.004),
+        ("wal_bytes", ops * 120.0),
+        ("wal_syncs", ops * 0.9),
+        ("wal_sync_time_ms", ops * 0.31),
+        ("commits", ops),
+    ])
+}

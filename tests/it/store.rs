@@ -1,0 +1,273 @@
+//! The results file: what is written is read back, whatever happens to the file or the writing process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dbdyno::error::{Error, Kind};
+use dbdyno::model::{RunRecord, RunStatus, TestResult};
+use dbdyno::store::{Counts, SCHEMA_VERSION, Store};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::fixture;
+
+/// A store with the fixture run in a directory of its own.
+fn filled() -> (TempDir, Store, i64) {
+    let dir = TempDir::new().unwrap();
+    let mut store = Store::open(&dir.path().join("deep/er/results.db")).unwrap();
+    let id = add(&mut store, fixture::run());
+    (dir, store, id)
+}
+
+fn add(store: &mut Store, run: RunRecord) -> i64 {
+    let id = store.begin_run(&run).unwrap();
+    for test in fixture::tests() {
+        store.save_test(id, &test).unwrap();
+    }
+    id
+}
+
+/// The error of opening `path`, which must be one line that names the file.
+fn refused(path: &Path) -> Error {
+    let error = Store::open(path).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with(&path.display().to_string()), "{text}");
+    assert!(!text.contains('\n') && !error.advice.is_empty(), "{text}");
+    error
+}
+
+#[test]
+fn a_run_and_its_tests_are_read_back_as_they_were_written() {
+    let (_dir, store, id) = filled();
+    let expected = RunRecord { id, ..fixture::run() };
+    assert_eq!(store.run("last").unwrap(), expected);
+    assert_eq!(store.run("nightly").unwrap(), expected);
+    assert_eq!(store.run(&id.to_string()).unwrap(), expected);
+    assert_eq!(store.tests(id).unwrap(), fixture::tests());
+}
+
+#[test]
+fn what_becomes_known_later_is_updated_and_the_list_counts_tests() {
+    let (_dir, mut store, id) = filled();
+    let mut run = RunRecord { id, status: RunStatus::Running, ended_at: None, ..fixture::run() };
+    run.loads.truncate(1);
+    run.disclosure.set("os", "kernel", "6.2");
+    store.update_run(&run).unwrap();
+    assert_eq!(store.run("last").unwrap(), run);
+    store.finish_run(id, RunStatus::Interrupted).unwrap();
+    let listed = store.runs().unwrap();
+    assert_eq!((listed.len(), listed[0].tests, listed[0].status), (1, 10, RunStatus::Interrupted));
+    assert!(store.run("last").unwrap().ended_at.unwrap().ends_with('Z'));
+    let json = serde_json::to_value(&listed[0]).unwrap();
+    let keys: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["engine", "id", "name", "started_at", "status", "target", "tests"]);
+}
+
+#[test]
+fn a_run_that_does_not_exist_is_answered_with_those_that_do() {
+    let (dir, mut store, id) = filled();
+    let text = store.run("weekly").unwrap_err().to_string();
+    assert!(text.contains("no run 'weekly'") && text.contains("nightly") && text.contains("from 1 to 1"), "{text}");
+    store.delete(id).unwrap();
+    assert!(store.run("last").unwrap_err().to_string().contains("holds no run yet"));
+    let none = Store::open_existing(&dir.path().join("other.db")).unwrap_err();
+    assert!(none.to_string().contains("there is no results file"), "{none}");
+    assert!(!dir.path().join("other.db").exists());
+}
+
+#[test]
+fn deleting_a_run_leaves_nothing_of_it_and_nothing_of_others_goes() {
+    let (_dir, mut store, first) = filled();
+    let second = add(&mut store, fixture::run());
+    store.delete(first).unwrap();
+    assert_eq!(store.tests(second).unwrap(), fixture::tests());
+    let connection = Connection::open(store.path()).unwrap();
+    for (table, rows) in [("run", 1), ("load", 2), ("test", 10), ("series", 120), ("snapshot", 40)] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        assert_eq!(connection.query_row(&sql, [], |row| row.get::<_, i64>(0)), Ok(rows), "{table}");
+    }
+}
+
+#[test]
+fn a_test_that_cannot_be_stored_leaves_no_part_of_it() {
+    let (_dir, mut store, id) = filled();
+    let mut test = fixture::tests().remove(0);
+    test.seq = 11;
+    test.series[5].ops = f64::NAN;
+    assert!(store.save_test(id, &test).is_err());
+    assert_eq!(store.runs().unwrap()[0].tests, 10);
+    test.series[5].ops = 1.0;
+    test.counters.set("rate", f64::INFINITY);
+    store.save_test(id, &test).unwrap();
+    assert_eq!(store.tests(id).unwrap()[10].counters.get("rate"), None, "no number is unknown");
+}
+
+#[test]
+fn a_run_whose_process_died_is_shown_as_failed() {
+    let (_dir, mut store, id) = filled();
+    store.update_run(&RunRecord { id, status: RunStatus::Running, ..fixture::run() }).unwrap();
+    assert_eq!(store.runs().unwrap()[0].status, RunStatus::Running, "we are alive");
+    let sql = "UPDATE run SET process = replace(process, ' ', ' 1')";
+    Connection::open(store.path()).unwrap().execute(sql, []).unwrap();
+    assert_eq!(store.runs().unwrap()[0].status, RunStatus::Failed);
+    assert_eq!(store.run("last").unwrap().status, RunStatus::Failed);
+}
+
+#[test]
+fn two_writers_and_a_reader_get_along() {
+    let (_dir, mut store, first) = filled();
+    let path = store.path().to_owned();
+    let writer = std::thread::spawn(move || {
+        let mut store = Store::open(&path).unwrap();
+        add(&mut store, fixture::run())
+    });
+    for seq in 11..31 {
+        store.save_test(first, &TestResult { seq, ..fixture::tests().remove(0) }).unwrap();
+        store.runs().unwrap();
+    }
+    let second = writer.join().unwrap();
+    assert_eq!((store.tests(first).unwrap().len(), store.tests(second).unwrap().len()), (30, 10));
+}
+
+#[test]
+fn files_that_are_not_ours_or_damaged_or_newer_are_refused_unchanged() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    fs::write(path("text"), "no database at all, just a text that is long enough".repeat(40)).unwrap();
+    assert!(refused(&path("text")).what.contains("no dbdyno results file"));
+    Connection::open(path("foreign")).unwrap().execute("CREATE TABLE t (a)", []).unwrap();
+    assert!(refused(&path("foreign")).what.contains("no dbdyno results file"));
+    drop(Store::open(&path("newer")).unwrap());
+    Connection::open(path("newer")).unwrap().pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+    let newer = refused(&path("newer"));
+    assert!(newer.what.contains("newer dbdyno") && newer.kind == Kind::Usage);
+    fs::create_dir(path("dir")).unwrap();
+    assert_eq!(refused(&path("dir")).kind, Kind::Target);
+    fs::write(path("file"), "x").unwrap();
+    let below_a_file = Store::open(&path("file/results.db")).unwrap_err();
+    assert_eq!(below_a_file.kind, Kind::Target, "{below_a_file}");
+}
+
+#[test]
+fn a_file_damaged_in_the_middle_is_said_to_be_damaged() {
+    let (_dir, store, id) = filled();
+    let path = store.path().to_owned();
+    drop(store);
+    let mut bytes = fs::read(&path).unwrap();
+    let size = bytes.len();
+    bytes[8192..size].fill(0xa5);
+    fs::write(&path, bytes).unwrap();
+    let error = Store::open(&path).and_then(|store| store.tests(id)).unwrap_err().to_string();
+    assert!(error.contains("damaged"), "{error}");
+}
+
+#[test]
+fn a_value_changed_by_hand_is_named() {
+    let (_dir, store, id) = filled();
+    let sql = "UPDATE test SET params = '{broken' WHERE seq = 2";
+    Connection::open(store.path()).unwrap().execute(sql, []).unwrap();
+    assert!(store.tests(id).unwrap_err().to_string().contains("test.params"));
+}
+
+#[test]
+fn a_full_disk_is_told_apart() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let (_dir, store, id) = filled();
+    let error = store.export(&[id], &mut fs::File::create("/dev/full").unwrap()).unwrap_err();
+    assert_eq!(error.kind, Kind::Target, "{error}");
+}
+
+fn exported(store: &Store) -> String {
+    let ids: Vec<i64> = store.runs().unwrap().iter().map(|run| run.id).collect();
+    let mut out = Vec::new();
+    store.export(&ids, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn imported(text: &str) -> (TempDir, Store, dbdyno::error::Result<Counts>) {
+    let dir = TempDir::new().unwrap();
+    let mut store = Store::open(&dir.path().join("results.db")).unwrap();
+    let outcome = store.import("runs.jsonl", &mut text.as_bytes());
+    (dir, store, outcome)
+}
+
+#[test]
+fn export_and_import_lose_nothing() {
+    let (_dir, mut store, _) = filled();
+    let second = add(&mut store, RunRecord { name: None, ..fixture::run() });
+    store.delete(1).unwrap();
+    let text = exported(&store);
+    let (_other_dir, other, counts) = imported(&text);
+    assert_eq!(counts.unwrap(), Counts { runs: 1, tests: 10 });
+    let with_old_id = exported(&other).replace("\"id\":1,", &format!("\"id\":{second},"));
+    assert_eq!(with_old_id, text);
+}
+
+#[test]
+fn a_bad_import_is_refused_with_its_line_and_imports_nothing() {
+    let (_dir, store, _) = filled();
+    let text = exported(&store);
+    let lines: Vec<&str> = text.lines().collect();
+    let without = |skip: usize| {
+        let kept = lines.iter().enumerate().filter(|(index, _)| *index != skip).map(|(_, line)| *line);
+        kept.collect::<Vec<_>>().join("\n")
+    };
+    let newer = text.replacen("\"format\":1", "\"format\":2", 1);
+    let cases = [
+        (String::new(), "runs.jsonl:1: is empty"),
+        ("{}".into(), "runs.jsonl:1: is no export"),
+        (newer, "runs.jsonl:1: was written by a newer dbdyno"),
+        (lines[..5].join("\n"), "runs.jsonl:5: the file ends here"),
+        (text[..text.len() / 2].to_owned(), "damaged line"),
+        (without(1), "runs.jsonl:2: this line must not stand here"),
+        (without(4), "runs.jsonl:12: 1 runs and 9 tests, but 1 and 10 were written"),
+        (text.replacen("\"seq\":3", "\"seq\":2", 1), "runs.jsonl:5: does not fit"),
+    ];
+    for (text, expected) in cases {
+        let (_dir, store, outcome) = imported(&text);
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains('\n'), "{error} / {expected}");
+        assert!(store.runs().unwrap().is_empty(), "{expected}: half imported");
+    }
+}
+
+#[test]
+fn a_run_that_is_there_already_is_not_imported_twice() {
+    let (_dir, mut store, _) = filled();
+    let text = exported(&store);
+    let error = store.import("runs.jsonl", &mut text.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("runs.jsonl:2: this run is here already as run 1"), "{error}");
+    assert_eq!(store.runs().unwrap().len(), 1);
+}
+
+#[test]
+fn the_document_explains_every_table_and_column_and_no_other() {
+    let (_dir, store, _) = filled();
+    let connection = Connection::open(store.path()).unwrap();
+    let sql = "SELECT t.name || '.' || c.name FROM pragma_table_list t, pragma_table_info(t.name) c \
+               WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite%'";
+    let mut statement = connection.prepare(sql).unwrap();
+    let mut actual: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    actual.sort();
+    let mut documented = documented_columns();
+    documented.sort();
+    assert_eq!(documented, actual);
+}
+
+/// `table.column` for every row of a table under a heading "## `table`" whose first cell is "`column`".
+fn documented_columns() -> Vec<String> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/results-file.md");
+    let text = fs::read_to_string(path).unwrap();
+    let mut table = String::new();
+    let mut columns = Vec::new();
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            table = heading.trim_matches('`').to_owned();
+        } else if let Some(column) = line.strip_prefix("| `").and_then(|rest| rest.split('`').next()) {
+            columns.push(format!("{table}.{column}"));
+        }
+    }
+    columns
+}
