@@ -1,1 +1,5 @@
-//! (being written)
+//! Provisions, loads, verifies and drops the data set.
+
+mod checksum;
+
+pub use checksum::Checksum;

@@ -1,0 +1,51 @@
+-- The data set: statements that every engine understands. {{table}} is the name with prefix, {{name}} without.
+
+-- name: count
+select count(*) as row_count from {{table}}
+
+-- name: quick
+-- Cheap sign that the rows are still those that were loaded: first and last id.
+select min(id) as first_id, max(id) as last_id from {{table}}
+
+-- name: insert-select
+-- The other load path: rows {{lo}} to {{hi}} made by the database itself.
+insert into {{table}} (id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler)
+{{row_select}}
+
+-- name: drop
+drop table if exists {{table}}
+
+-- name: state.create
+create table if not exists {{prefix}}state (
+  table_name varchar(64) not null primary key,
+  row_count bigint not null,
+  seed bigint not null,
+  revision integer not null,
+  data_set_id varchar(64) not null,
+  checksum varchar(1000) not null,
+  table_bytes bigint not null,
+  index_bytes bigint not null,
+  loaded_at varchar(40) not null
+)
+
+-- name: state.read
+select row_count, data_set_id, checksum, table_bytes, index_bytes
+  from {{prefix}}state where table_name = '{{name}}'
+
+-- name: state.forget
+delete from {{prefix}}state where table_name = '{{name}}'
+
+-- name: state.remember
+insert into {{prefix}}state
+  (table_name, row_count, seed, revision, data_set_id, checksum, table_bytes, index_bytes, loaded_at)
+values ('{{name}}', {{rows}}, {{seed}}, {{revision}}, '{{data_set_id}}', '{{checksum}}',
+  {{table_bytes}}, {{index_bytes}}, '{{loaded_at}}')
+
+-- name: index.key25
+create index {{name}}_key25 on {{table}} (key25)
+
+-- name: index.key125
+create index {{name}}_key125 on {{table}} (key125)
+
+-- name: index.key320
+create index {{name}}_key320 on {{table}} (key320)

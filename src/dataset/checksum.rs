@@ -1,0 +1,140 @@
+//! Checksums of a table, computed here from the row function and in SQL by the data set's `checksum` block.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::engine::Rows;
+use crate::model::rows::{PAD, Row, RowFunction};
+
+/// Names of the sums, as the columns of the `checksum` block; the last [`MUTABLE`] change when workloads update.
+const NAMES: [&str; 16] = [
+    "row_count",
+    "id",
+    "key25",
+    "key125",
+    "key320",
+    "region",
+    "booked_on",
+    "quantity",
+    "code_h1",
+    "code_h2",
+    "code_id",
+    "filler_length",
+    "filler_id",
+    "mix",
+    "amount",
+    "status",
+];
+const MUTABLE: usize = 2;
+
+/// Row count and sums over every column; text columns through the numbers in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Checksum([i128; NAMES.len()]);
+
+impl Checksum {
+    /// The checksum of rows `ids` (half open).
+    pub fn of(rows: RowFunction, ids: Range<u64>) -> Self {
+        let mut sums = Checksum::default();
+        let mut text = String::with_capacity(200);
+        ids.for_each(|id| sums.add_row(&rows.row(id), &mut text));
+        sums
+    }
+
+    /// The checksum of a whole table, computed by `threads` threads.
+    pub fn of_table(rows: RowFunction, threads: u64) -> Self {
+        let threads = threads.max(1);
+        let part = |n: u64| 1 + rows.table_rows * n / threads..1 + rows.table_rows * (n + 1) / threads;
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|n| scope.spawn(move || Checksum::of(rows, part(n)))).collect();
+            let parts = workers.into_iter().filter_map(|worker| worker.join().ok());
+            parts.fold(Checksum::default(), |mut all, part| {
+                all.0.iter_mut().zip(part.0).for_each(|(sum, more)| *sum += more);
+                all
+            })
+        })
+    }
+
+    /// Reads the one row that the `checksum` block returns.
+    ///
+    /// # Errors
+    /// The name of the column that is missing or no whole number.
+    pub fn from_rows(rows: &Rows) -> Result<Self, String> {
+        let mut sums = Checksum::default();
+        for (sum, name) in sums.0.iter_mut().zip(NAMES) {
+            let value = rows.get(0, name).unwrap_or("0");
+            *sum = value.parse().map_err(|_| format!("checksum column {name} is '{value}', no whole number"))?;
+        }
+        Ok(sums)
+    }
+
+    /// What differs, with both figures; empty if all is equal. `loaded`: amount and status count too (they are
+    /// what workloads change later).
+    pub fn differences(&self, expected: &Checksum, loaded: bool) -> Vec<String> {
+        let compared = NAMES.len() - if loaded { 0 } else { MUTABLE };
+        let columns = NAMES.iter().zip(self.0.iter().zip(expected.0)).take(compared);
+        let different = columns.filter(|(_, (found, expected))| **found != *expected);
+        different.map(|(name, (found, expected))| format!("{name} {found} instead of {expected}")).collect()
+    }
+
+    #[inline]
+    fn add_row(&mut self, row: &Row, text: &mut String) {
+        row.code(text);
+        let number = |part: &str| part.parse::<i64>().unwrap_or(-1);
+        let (code_h1, code_h2) = (number(&text[..10]), number(&text[10..20]));
+        let mix = row.id % 9973 * (row.quantity + 101 * row.region + row.key320 % 1009);
+        let values = [
+            1,
+            row.id,
+            row.key25,
+            row.key125,
+            row.key320,
+            row.region,
+            row.booked_on_days,
+            row.quantity,
+            code_h1,
+            code_h2,
+            row.id,
+            PAD.len() as i64 + 12,
+            row.id,
+            mix,
+            row.amount_cents,
+            row.status,
+        ];
+        self.0.iter_mut().zip(values).for_each(|(sum, value)| *sum += i128::from(value));
+    }
+}
+
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs: Vec<_> = NAMES.iter().zip(self.0).map(|(name, sum)| format!("{name}={sum}")).collect();
+        f.write_str(&pairs.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 1 };
+
+    #[test]
+    fn sums_are_those_of_the_closed_formulas_and_do_not_depend_on_threads() {
+        let sums = Checksum::of_table(ROWS, 3);
+        assert_eq!(sums, Checksum::of(ROWS, 1..16_001));
+        assert_eq!(sums.0[0], 16_000);
+        assert_eq!(sums.0[1], 16_000 * 16_001 / 2);
+        assert_eq!(sums.0[2], 25 * 640 * 641 / 2); // every one of 640 keys 25 times
+        assert_eq!(sums.0[11], 16_000 * 180);
+    }
+
+    #[test]
+    fn a_changed_amount_counts_only_right_after_loading() {
+        let expected = Checksum::of_table(ROWS, 1);
+        let mut found = expected;
+        found.0[14] += 5;
+        assert!(found.differences(&expected, false).is_empty());
+        assert_eq!(found.differences(&expected, true).len(), 1);
+        found.0[8] += 1;
+        assert!(found.differences(&expected, false)[0].starts_with("code_h1 "));
+    }
+}
