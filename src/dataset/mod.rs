@@ -1,5 +1,70 @@
-//! Provisions, loads, verifies and drops the data set.
+//! Provisions, loads, verifies, warms and drops the data set.
+//!
+//! [`ensure`] is the way in: it reuses what is already loaded, else loads in parallel, checks the rows against the
+//! row function and remembers them in our `state` table. All SQL comes from `catalog/datasets/`.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::model::{Facts, LoadResult};
 
 mod checksum;
+mod clean;
+mod definition;
+mod ensure;
+mod load;
+mod space;
+mod state;
+mod verify;
+mod warm;
 
 pub use checksum::Checksum;
+pub use clean::{Cleaned, drop_all};
+pub use definition::{Definition, Site, Table};
+pub use ensure::{data_set_id, ensure};
+pub use verify::verify;
+pub use warm::warm;
+
+/// What is to be there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// `small`, `big`.
+    pub tables: Vec<String>,
+    pub size_gb: f64,
+    pub seed: u64,
+    /// Sessions that load side by side, where the engine can.
+    pub sessions: u32,
+    /// Table organisation; none = the engine's default.
+    pub org: Option<String>,
+}
+
+/// What is there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedDataset {
+    /// `<table>_rows`, `<table>_key25|125|320`, `<table>_mb` (10^6 bytes as stored).
+    pub facts: Facts,
+    /// One per table; `loaded` is false where the rows were already there.
+    pub loads: Vec<LoadResult>,
+    /// Equal on every engine for equal tables, size and seed.
+    pub data_set_id: String,
+}
+
+/// What loading tells whoever watches it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoadEvent {
+    /// The table is there from an earlier run.
+    Reused { table: String, rows: u64 },
+    /// A phase begins: `rows`, `indexes`, `statistics`, `verify`.
+    Phase { table: String, phase: &'static str },
+    /// Rows sent so far, in 10^6 bytes of 300-byte rows per second, and seconds left for the rows.
+    Progress { table: String, rows_done: u64, rows_total: u64, mb_per_s: f64, left_s: f64 },
+    /// The table is complete.
+    Loaded(LoadResult),
+}
+
+/// How to watch and stop a load. Events may come from any of the loading threads.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    pub events: &'a (dyn Fn(LoadEvent) + Sync),
+    /// Set it to stop: what was created is dropped.
+    pub cancel: &'a AtomicBool,
+}

@@ -1,0 +1,170 @@
+//! Brings the requested tables into being, or finds that they are there.
+
+use std::time::Instant;
+
+use sha2::{Digest, Sha256};
+
+use crate::engine::Session;
+use crate::error::{Error, Kind, Result};
+use crate::model::rows::{ROW_STEP, RowFunction, table_rows};
+use crate::model::{Facts, LoadResult};
+
+use super::{Checksum, LoadEvent, LoadedDataset, Request, Site, Table, Watch, load, space, state, verify};
+
+/// Makes sure that the tables of `request` are there, loaded and verified.
+///
+/// # Errors
+/// Too little space (nothing created), disk full or an interrupt (the table under way is dropped), wrong rows.
+pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<LoadedDataset> {
+    let tables = tables(site, request);
+    let mut session = site.session()?;
+    site.execute(session.as_mut(), "state.create", &site.values())?;
+    let mut found = Vec::new();
+    for table in &tables {
+        let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
+        found.push(state::find(site, session.as_mut(), table, &id)?);
+    }
+    let missing = tables.iter().zip(&found).filter(|(_, found)| found.is_none());
+    if found.iter().any(Option::is_none) {
+        space::check(site, missing.map(|(table, _)| table))?;
+    }
+    let mut loads = Vec::new();
+    for (table, found) in tables.iter().zip(found) {
+        loads.push(match found {
+            Some(known) => reuse(site, table, &known, watch),
+            None => load_table(site, session.as_mut(), table, request.sessions, watch)?,
+        });
+    }
+    let data_set_id = data_set_id(site.definition.revision, &tables);
+    Ok(LoadedDataset { facts: facts(&tables, &loads), loads, data_set_id })
+}
+
+/// The tables of a request at their size, in the order of the definition.
+pub(super) fn tables(site: &Site<'_>, request: &Request) -> Vec<Table> {
+    let wanted = site.definition.tables.iter().filter(|kind| request.tables.contains(kind));
+    wanted
+        .map(|kind| {
+            let rows = RowFunction { table_rows: table_rows(kind, request.size_gb), seed: request.seed };
+            Table::new(site, kind, request.org.as_deref(), rows)
+        })
+        .collect()
+}
+
+/// Identifies the rows of these tables, the same on every engine: SHA-256 (hex, 16 digits) over revision, seed,
+/// row counts and the checksum of each table's first rows (which changes if the row function does).
+pub fn data_set_id(revision: u32, tables: &[Table]) -> String {
+    let mut text = format!("revision={revision}");
+    for table in tables {
+        let sample = Checksum::of(table.rows, 1..ROW_STEP + 1);
+        text.push_str(&format!(
+            "\n{} rows={} seed={} {sample}",
+            table.kind,
+            table.rows.table_rows,
+            table.rows.seed_part()
+        ));
+    }
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn reuse(site: &Site<'_>, table: &Table, known: &state::Remembered, watch: Watch<'_>) -> LoadResult {
+    (watch.events)(LoadEvent::Reused { table: table.name.clone(), rows: table.rows.table_rows });
+    LoadResult {
+        table: table.name.clone(),
+        rows: table.rows.table_rows,
+        table_bytes: known.table_bytes,
+        index_bytes: known.index_bytes,
+        rows_s: 0.0,
+        index_s: 0.0,
+        analyze_s: 0.0,
+        method: site.db.load_method().to_string(),
+        sessions: 0,
+        loaded: false,
+    }
+}
+
+/// Loads one table from nothing; on failure drops it again.
+fn load_table(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    table: &Table,
+    sessions: u32,
+    watch: Watch<'_>,
+) -> Result<LoadResult> {
+    let values = table.values(site);
+    site.execute(session, "state.forget", &values)?;
+    site.execute(session, "drop", &values)?;
+    let loaded = build(site, session, table, load::sessions(site, sessions), watch);
+    if loaded.is_err() {
+        // The first error is the one to tell; a session lost with the server cannot drop anything anyway.
+        let _ = site.session().and_then(|mut fresh| site.execute(fresh.as_mut(), "drop", &values));
+    }
+    let loaded = loaded?;
+    (watch.events)(LoadEvent::Loaded(loaded.clone()));
+    Ok(loaded)
+}
+
+fn build(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    table: &Table,
+    sessions: u32,
+    watch: Watch<'_>,
+) -> Result<LoadResult> {
+    let values = table.values(site);
+    let phase = |phase| (watch.events)(LoadEvent::Phase { table: table.name.clone(), phase });
+    site.execute(session, &format!("create.{}", table.org), &values)?;
+    phase("rows");
+    let rows_s = timed(|| load::rows(site, table, sessions, watch))?;
+    phase("indexes");
+    let index_s = timed(|| load::indexes(site, table, sessions, watch))?;
+    phase("statistics");
+    let analyze_s = timed(|| site.execute(session, "analyze", &values).map(|_| ()))?;
+    phase("verify");
+    let checksum = Checksum::of_table(table.rows, u64::from(sessions));
+    verify::check_rows(site, session, table, &checksum, true)?;
+    stop_if_cancelled(site, watch)?;
+    let sizes = site.query(session, "sizes", &values)?;
+    let bytes = |name| sizes.get(0, name).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let load = LoadResult {
+        table: table.name.clone(),
+        rows: table.rows.table_rows,
+        table_bytes: bytes("table_bytes"),
+        index_bytes: bytes("index_bytes"),
+        rows_s,
+        index_s,
+        analyze_s,
+        method: site.db.load_method().to_string(),
+        sessions,
+        loaded: true,
+    };
+    let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
+    state::remember(site, session, table, &id, &checksum, &load)?;
+    Ok(load)
+}
+
+/// Seconds that `step` took.
+fn timed(step: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let start = Instant::now();
+    step().map(|()| start.elapsed().as_secs_f64())
+}
+
+fn stop_if_cancelled(site: &Site<'_>, watch: Watch<'_>) -> Result<()> {
+    if watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+        return Err(Error::new(Kind::Interrupted, site.label, "load interrupted"));
+    }
+    Ok(())
+}
+
+fn facts(tables: &[Table], loads: &[LoadResult]) -> Facts {
+    let mut facts = Facts::new();
+    for (table, load) in tables.iter().zip(loads) {
+        let kind = &table.kind;
+        facts.insert(format!("{kind}_rows"), table.rows.table_rows as f64);
+        for rows_per_key in [25, 125, 320] {
+            facts.insert(format!("{kind}_key{rows_per_key}"), table.rows.keys(rows_per_key) as f64);
+        }
+        facts.insert(format!("{kind}_mb"), load.table_bytes as f64 / 1e6);
+    }
+    facts
+}

@@ -1,0 +1,56 @@
+//! What our `state` table remembers about a loaded table.
+
+use crate::engine::Session;
+use crate::error::Result;
+use crate::model::LoadResult;
+
+use super::{Checksum, Site, Table};
+
+/// A table as remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Remembered {
+    pub table_bytes: u64,
+    pub index_bytes: u64,
+}
+
+/// The table as remembered, if it has this data set id and its first and last row are there.
+///
+/// # Errors
+/// The engine's; a missing table only means that it is not loaded.
+pub(super) fn find(site: &Site<'_>, session: &mut dyn Session, table: &Table, id: &str) -> Result<Option<Remembered>> {
+    let values = table.values(site);
+    let rows = site.query(session, "state.read", &values)?;
+    if rows.get(0, "data_set_id") != Some(id) {
+        return Ok(None);
+    }
+    let Ok(ends) = site.query(session, "quick", &values) else { return Ok(None) };
+    let last = table.rows.table_rows.to_string();
+    let complete = ends.get(0, "first_id") == Some("1") && ends.get(0, "last_id") == Some(last.as_str());
+    let bytes = |name| rows.get(0, name).and_then(|text| text.parse().ok()).unwrap_or(0);
+    Ok(complete.then(|| Remembered { table_bytes: bytes("table_bytes"), index_bytes: bytes("index_bytes") }))
+}
+
+/// Remembers a verified table.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn remember(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    table: &Table,
+    id: &str,
+    checksum: &Checksum,
+    load: &LoadResult,
+) -> Result<()> {
+    let mut values = table.values(site);
+    let pairs = [
+        ("data_set_id", id.to_string()),
+        ("checksum", checksum.to_string()),
+        ("table_bytes", load.table_bytes.to_string()),
+        ("index_bytes", load.index_bytes.to_string()),
+        ("loaded_at", jiff::Timestamp::now().to_string()),
+    ];
+    values.extend(pairs.map(|(name, value)| (name.to_string(), value)));
+    site.execute(session, "state.forget", &values)?;
+    site.execute(session, "state.remember", &values).map(|_| ())
+}
