@@ -3,6 +3,7 @@
 pub mod batch_means;
 pub mod histogram;
 pub mod keys;
+mod least_squares;
 mod regression;
 pub mod scaling;
 pub mod steady;

@@ -1,10 +1,235 @@
-//! The Universal Scalability Law (being written).
+//! The Universal Scalability Law: throughput X(N) = gamma N / (1 + alpha (N-1) + beta N (N-1)).
+//!
+//! gamma is the throughput of one job, alpha the contention (the part that is serial), beta the crosstalk (what jobs
+//! cost one another). Fitted by nonlinear least squares. Source: N. J. Gunther, "Guerrilla Capacity Planning",
+//! Springer 2007, chapters 4 to 6.
 
-/// A fitted law.
+use super::least_squares::{Solution, solve};
+use super::student::t95;
+
+/// Fewest different numbers of jobs that give a fit: three coefficients and one degree of freedom.
+const FEWEST: usize = 4;
+const MOST_STEPS: usize = 500;
+/// Damping of Levenberg-Marquardt: at first, and where no better step is to be found.
+const FIRST_DAMPING: f64 = 1e-3;
+const LAST_DAMPING: f64 = 1e12;
+
+/// The coefficients of the law.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Law {
+    /// Throughput of one job.
+    pub gamma: f64,
+    /// Contention, >= 0.
+    pub alpha: f64,
+    /// Crosstalk, >= 0.
+    pub beta: f64,
+}
+
+impl Law {
+    /// Throughput of `n` jobs.
+    pub fn throughput(&self, n: f64) -> f64 {
+        self.gamma * n / self.denominator(n)
+    }
+    /// Number of jobs with the largest throughput; absent if throughput grows without end (beta = 0) or alpha >= 1.
+    pub fn peak_jobs(&self) -> Option<f64> {
+        (self.beta > 0.0 && self.alpha < 1.0).then(|| ((1.0 - self.alpha) / self.beta).sqrt())
+    }
+    /// The largest throughput: at the peak, or the limit gamma / alpha; absent if there is none.
+    pub fn largest_throughput(&self) -> Option<f64> {
+        let limit = (self.alpha > 0.0).then(|| self.gamma / self.alpha);
+        self.peak_jobs().map(|jobs| self.throughput(jobs)).or(limit.filter(|_| self.beta == 0.0))
+    }
+    /// The knee: where perfect scaling (gamma N) would reach the largest throughput. Beyond it more jobs mostly wait.
+    pub fn knee_jobs(&self) -> Option<f64> {
+        Some(self.largest_throughput()? / self.gamma)
+    }
+    fn denominator(&self, n: f64) -> f64 {
+        1.0 + self.alpha * (n - 1.0) + self.beta * n * (n - 1.0)
+    }
+    fn from_slice(p: &[f64; 3]) -> Law {
+        Law { gamma: p[0], alpha: p[1], beta: p[2] }
+    }
+    /// Derivatives of the throughput with respect to gamma, alpha, beta.
+    fn gradient(&self, n: f64) -> [f64; 3] {
+        let (d, x) = (self.denominator(n), self.throughput(n));
+        [n / d, -x * (n - 1.0) / d, -x * n * (n - 1.0) / d]
+    }
+}
+
+/// A fitted law with 95 % intervals.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fit;
+pub struct Fit {
+    pub law: Law,
+    /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that was held at 0.
+    pub half_widths: [Option<f64>; 3],
+    /// Half width of the 95 % interval of `law.peak_jobs()` (delta method); absent without a peak.
+    pub peak_half_width: Option<f64>,
+    /// Share of the variance that the law explains (1 = all); absent if the throughput does not vary.
+    pub r_squared: Option<f64>,
+    /// True if the peak lies beyond the measured numbers of jobs: a forecast, not a finding.
+    pub peak_is_forecast: bool,
+}
 
-/// Fits the law.
-pub fn fit(_points: &[(f64, f64)]) -> Option<Fit> {
-    None
+/// Fits the law to (jobs, throughput) points; absent with fewer than four different numbers of jobs or if no law fits.
+///
+/// A coefficient that would become negative (throughput growing faster than the jobs) is held at 0.
+pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
+    let mut jobs: Vec<f64> = points.iter().map(|point| point.0).collect();
+    jobs.sort_by(f64::total_cmp);
+    jobs.dedup();
+    let sound = points.iter().all(|&(n, x)| n >= 1.0 && x > 0.0 && x.is_finite());
+    if jobs.len() < FEWEST || !sound {
+        return None;
+    }
+    // gamma alone always fits, so the search ends.
+    [&[0, 1, 2][..], &[0, 1], &[0, 2], &[0]].iter().find_map(|free| fit_free(points, free, *jobs.last()?))
+}
+
+/// Fits the coefficients `free`, the others are 0; absent if one of them becomes negative.
+fn fit_free(points: &[(f64, f64)], free: &[usize], largest_jobs: f64) -> Option<Fit> {
+    let p = search(points, start(points, free)?, free);
+    let law = Law::from_slice(&p);
+    if p.iter().any(|value| value.is_nan() || *value < 0.0) {
+        return None;
+    }
+    let freedom = (points.len() - free.len()) as f64;
+    let variance = squares(points, &p) / freedom;
+    let inverse = step(points, &p, free, 0.0)?.inverse;
+    let t = t95(freedom)?;
+    let mut half_widths = [None; 3];
+    free.iter().enumerate().for_each(|(i, &index)| half_widths[index] = Some(t * (variance * inverse[i][i]).sqrt()));
+    Some(Fit {
+        law,
+        half_widths,
+        peak_half_width: peak_error(&law, &inverse, free).map(|error| t * variance.sqrt() * error),
+        r_squared: spread(points).map(|spread| 1.0 - squares(points, &p) / spread),
+        peak_is_forecast: law.peak_jobs().is_some_and(|peak| peak > largest_jobs),
+    })
+}
+
+/// A start from the straight form N / X = 1/gamma + alpha/gamma (N-1) + beta/gamma N (N-1).
+fn start(points: &[(f64, f64)], free: &[usize]) -> Option<[f64; 3]> {
+    let row = |n: f64| [1.0, n - 1.0, n * (n - 1.0)];
+    let rows: Vec<Vec<f64>> = points.iter().map(|&(n, _)| free.iter().map(|&i| row(n)[i]).collect()).collect();
+    let inverse_rates: Vec<f64> = points.iter().map(|&(n, x)| n / x).collect();
+    let solved = solve(&rows, &inverse_rates, 0.0)?.x;
+    // A straight form that leaves the allowed range still needs a start inside it.
+    let gamma = if solved[0] > 0.0 { 1.0 / solved[0] } else { points[0].1 / points[0].0 };
+    let mut p = [gamma, 0.0, 0.0];
+    (1..free.len()).for_each(|i| p[free[i]] = (solved[i] * gamma).max(1e-6));
+    Some(p)
+}
+
+/// Levenberg-Marquardt from `p`: steps that make the squares smaller, damped more whenever one does not.
+fn search(points: &[(f64, f64)], mut p: [f64; 3], free: &[usize]) -> [f64; 3] {
+    let mut damping = FIRST_DAMPING;
+    for _ in 0..MOST_STEPS {
+        let Some(solution) = step(points, &p, free, damping) else { break };
+        let mut next = p;
+        free.iter().zip(&solution.x).for_each(|(&index, change)| next[index] += change);
+        if squares(points, &next) < squares(points, &p) {
+            (p, damping) = (next, damping / 10.0);
+        } else {
+            damping *= 10.0;
+        }
+        if damping > LAST_DAMPING {
+            break;
+        }
+    }
+    p
+}
+
+/// One damped step of the free coefficients.
+fn step(points: &[(f64, f64)], p: &[f64; 3], free: &[usize], damping: f64) -> Option<Solution> {
+    let law = Law::from_slice(p);
+    let row = |n| free.iter().map(|&index| law.gradient(n)[index]).collect();
+    let rows: Vec<Vec<f64>> = points.iter().map(|&(n, _)| row(n)).collect();
+    let left: Vec<f64> = points.iter().map(|&(n, x)| x - law.throughput(n)).collect();
+    solve(&rows, &left, damping)
+}
+
+/// Sum of the squared residuals.
+fn squares(points: &[(f64, f64)], p: &[f64; 3]) -> f64 {
+    points.iter().map(|&(n, x)| (x - Law::from_slice(p).throughput(n)).powi(2)).sum()
+}
+
+/// Sum of the squared deviations from the mean, if there are any.
+fn spread(points: &[(f64, f64)]) -> Option<f64> {
+    let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
+    Some(points.iter().map(|point| (point.1 - mean).powi(2)).sum()).filter(|&sum: &f64| sum > 0.0)
+}
+
+/// Standard error of the peak per unit of residual deviation: sqrt(g' C g) with the gradient g of the peak.
+fn peak_error(law: &Law, inverse: &[Vec<f64>], free: &[usize]) -> Option<f64> {
+    let peak = law.peak_jobs()?;
+    let gradient = [0.0, -1.0 / (2.0 * peak * law.beta), -peak / (2.0 * law.beta)];
+    let term = |i: usize, j: usize| gradient[free[i]] * inverse[i][j] * gradient[free[j]];
+    let sum: f64 = (0..free.len()).flat_map(|i| (0..free.len()).map(move |j| (i, j))).map(|(i, j)| term(i, j)).sum();
+    Some(sum.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(got: f64, expected: f64, relative: f64) -> bool {
+        (got / expected - 1.0).abs() < relative
+    }
+
+    #[test]
+    fn the_published_fit_of_spec_sdm91() {
+        // SPEC SDM91 on a Sun SPARCcenter 2000. Coefficients with standard errors as published with the R package
+        // `usl` (S. Moeding): alpha 0.0277285 (0.0091217), beta 0.0001044 (0.0000199), gamma 89.9952330 (14.2134894).
+        let points = [
+            (1.0, 64.9),
+            (18.0, 995.9),
+            (36.0, 1652.4),
+            (72.0, 1853.2),
+            (108.0, 1828.9),
+            (144.0, 1775.0),
+            (216.0, 1702.2),
+        ];
+        let fit = fit(&points).unwrap();
+        let errors = fit.half_widths.map(|half_width| half_width.unwrap() / t95(4.0).unwrap());
+        assert!(close(fit.law.alpha, 0.027_728_5, 1e-4) && close(errors[1], 0.009_121_7, 1e-3), "{fit:?}");
+        assert!(close(fit.law.beta, 0.000_104_4, 1e-3) && close(errors[2], 0.000_019_9, 1e-2), "{fit:?}");
+        assert!(close(fit.law.gamma, 89.995_233, 1e-4) && close(errors[0], 14.213_489_4, 1e-3), "{fit:?}");
+        assert!(close(fit.law.peak_jobs().unwrap(), 96.5, 1e-3) && !fit.peak_is_forecast);
+        assert!(fit.peak_half_width.unwrap() > 5.0 && fit.r_squared > Some(0.97));
+    }
+
+    #[test]
+    fn an_exact_law_is_found_with_peak_and_knee() {
+        let law = Law { gamma: 1000.0, alpha: 0.04, beta: 0.0015 };
+        let points: Vec<_> = [1.0, 2.0, 4.0, 8.0, 16.0].map(|n| (n, law.throughput(n))).into();
+        let fit = fit(&points).unwrap();
+        assert!(close(fit.law.alpha, 0.04, 1e-6) && close(fit.law.beta, 0.0015, 1e-6), "{fit:?}");
+        // sqrt(0.96 / 0.0015) = 25.298; there 1 + 0.04 * 24.298 + 0.0015 * 25.298 * 24.298 = 2.8940: 8741.6 / s.
+        assert!(close(fit.law.peak_jobs().unwrap(), 25.298, 1e-4) && fit.peak_is_forecast);
+        assert!(close(fit.law.knee_jobs().unwrap(), 8.7416, 1e-4), "{:?}", fit.law.knee_jobs());
+    }
+
+    #[test]
+    fn pure_contention_has_a_limit_and_no_peak() {
+        // Amdahl: alpha 0.1, limit gamma / alpha, knee 1 / alpha.
+        let law = Law { gamma: 50.0, alpha: 0.1, beta: 0.0 };
+        assert_eq!((law.peak_jobs(), law.largest_throughput(), law.knee_jobs()), (None, Some(500.0), Some(10.0)));
+        let points: Vec<_> =
+            [1.0, 2.0, 4.0, 8.0].map(|n| (n, law.throughput(n) * if n > 7.0 { 1.02 } else { 1.0 })).into();
+        let fit = fit(&points).unwrap();
+        assert_eq!((fit.law.beta, fit.half_widths[2], fit.peak_half_width), (0.0, None, None));
+        assert!(close(fit.law.alpha, 0.1, 0.1), "{fit:?}");
+    }
+
+    #[test]
+    fn growth_beyond_the_jobs_is_held_at_the_line() {
+        let fit = fit(&[(1.0, 100.0), (2.0, 210.0), (4.0, 440.0), (8.0, 930.0)]).unwrap();
+        assert_eq!((fit.law.alpha, fit.law.beta, fit.law.largest_throughput()), (0.0, 0.0, None));
+    }
+
+    #[test]
+    fn too_few_or_senseless_points_give_no_fit() {
+        assert_eq!(fit(&[(1.0, 10.0), (2.0, 18.0), (4.0, 30.0), (4.0, 31.0)]), None);
+        assert_eq!(fit(&[(1.0, 10.0), (2.0, 18.0), (4.0, 30.0), (8.0, 0.0)]), None);
+    }
 }
