@@ -6,6 +6,7 @@ pub mod derive;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod kpm;
+pub mod limiter;
 pub mod little;
 pub mod ramp;
 pub mod rates;
