@@ -1,0 +1,101 @@
+-- Counters and settings of PostgreSQL 13 to 18 under the standard names of docs/counters.md. A column that is null is
+-- a counter that cannot be had.
+
+-- name: version
+select current_setting('server_version') as version
+
+-- name: flush
+-- before 15 a session's counts reach the others when it ends, or about a second after its last transaction
+select 1
+
+-- name: flush
+-- from: 15
+select pg_stat_force_next_flush()
+
+-- name: counters.database
+-- the whole database, system tables included
+select xact_commit as commits, xact_rollback as rollbacks, deadlocks, blks_hit + blks_read as logical_reads,
+  blks_read as physical_reads,
+  case when current_setting('track_io_timing')::boolean then blk_read_time end as physical_read_time_ms,
+  temp_bytes
+from pg_stat_database where datname = current_database()
+
+-- name: counters.tables
+-- only our own tables and their indexes
+select sum(pg_stat_get_numscans(c.oid)) filter (where c.relkind = 'r') as seq_scans,
+  sum(pg_stat_get_numscans(c.oid)) filter (where c.relkind = 'i') as index_scans,
+  sum(pg_stat_get_tuples_returned(c.oid)) filter (where c.relkind = 'r') as rows_returned,
+  sum(pg_stat_get_tuples_fetched(c.oid)) filter (where c.relkind in ('r', 'i')) as rows_fetched,
+  sum(pg_stat_get_tuples_inserted(c.oid)) filter (where c.relkind = 'r') as rows_inserted,
+  sum(pg_stat_get_tuples_updated(c.oid)) filter (where c.relkind = 'r') as rows_updated,
+  sum(pg_stat_get_tuples_deleted(c.oid)) filter (where c.relkind = 'r') as rows_deleted
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = 'dbdyno' and c.relkind in ('r', 'i')
+
+-- name: counters.writers
+-- blocks written by checkpoints, by the background writer and by sessions themselves
+select buffers_checkpoint + buffers_clean + buffers_backend as blocks_written,
+  checkpoints_timed + checkpoints_req as checkpoints
+from pg_stat_bgwriter
+
+-- name: counters.writers
+-- from: 17
+-- sessions' own writes moved to pg_stat_io
+select c.buffers_written + b.buffers_clean + s.blocks as blocks_written, c.num_timed + c.num_requested as checkpoints
+from pg_stat_checkpointer c, pg_stat_bgwriter b,
+  (select coalesce(sum(coalesce(writes, 0) + coalesce(extends, 0)), 0) as blocks from pg_stat_io
+   where object = 'relation' and backend_type not in ('checkpointer', 'background writer')) s
+
+-- name: counters.writers
+-- from: 18
+-- one operation may write several blocks, so bytes are counted; a checkpoint with nothing to do is not one that was done
+select c.buffers_written + b.buffers_clean + s.blocks as blocks_written, c.num_done as checkpoints
+from pg_stat_checkpointer c, pg_stat_bgwriter b,
+  (select coalesce(sum(coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)), 0)
+     / current_setting('block_size')::numeric as blocks from pg_stat_io
+   where object = 'relation' and backend_type not in ('checkpointer', 'background writer')) s
+
+-- name: counters.wal
+-- before 14 only the position in the log is known
+select pg_current_wal_lsn() - '0/0'::pg_lsn as wal_bytes
+
+-- name: counters.wal
+-- from: 14
+-- the times are only counted with track_wal_io_timing; wal_sync is not counted with an open_sync method
+select wal_bytes, wal_records,
+  case when current_setting('wal_sync_method') not in ('open_datasync', 'open_sync') then wal_sync end as wal_syncs,
+  case when current_setting('track_wal_io_timing')::boolean then wal_sync_time end as wal_sync_time_ms
+from pg_stat_wal
+
+-- name: counters.wal
+-- from: 18
+-- syncs and their times moved to pg_stat_io
+select w.wal_bytes, w.wal_records,
+  case when current_setting('wal_sync_method') not in ('open_datasync', 'open_sync') then i.syncs end as wal_syncs,
+  case when current_setting('track_wal_io_timing')::boolean then i.sync_ms end as wal_sync_time_ms
+from pg_stat_wal w,
+  (select sum(fsyncs) as syncs, sum(fsync_time) as sync_ms from pg_stat_io where object = 'wal' and context = 'normal') i
+
+-- name: settings.server
+-- every setting that differs from its default, without those that name places or identify the machine
+select name, setting || coalesce(' ' || unit, '') as value
+from pg_settings
+where source not in ('default', 'override', 'client', 'session') and context <> 'internal'
+  and name not in ('config_file', 'data_directory', 'hba_file', 'ident_file', 'unix_socket_directories',
+    'external_pid_file', 'log_directory', 'ssl_cert_file', 'ssl_key_file', 'ssl_ca_file', 'ssl_crl_file', 'ssl_crl_dir',
+    'archive_command', 'archive_cleanup_command', 'restore_command', 'recovery_end_command', 'primary_conninfo',
+    'ssl_passphrase_command', 'krb_server_keyfile')
+order by name
+
+-- name: settings.performance
+-- those that decide about performance and durability, default or not
+select name, setting || coalesce(' ' || unit, '') as value
+from pg_settings
+where name in ('autovacuum', 'bgwriter_delay', 'bgwriter_lru_maxpages', 'block_size', 'checkpoint_completion_target',
+  'checkpoint_timeout', 'commit_delay', 'data_checksums', 'effective_cache_size', 'effective_io_concurrency', 'fsync',
+  'full_page_writes', 'huge_pages', 'huge_pages_status', 'io_method', 'io_workers', 'jit', 'log_min_duration_statement',
+  'log_statement', 'maintenance_work_mem', 'max_connections', 'max_parallel_workers', 'max_parallel_workers_per_gather',
+  'max_wal_size', 'min_wal_size', 'random_page_cost', 'shared_buffers', 'shared_preload_libraries', 'synchronous_commit',
+  'track_activities', 'track_io_timing', 'track_wal_io_timing', 'wal_buffers', 'wal_compression', 'wal_level',
+  'wal_segment_size', 'wal_sync_method', 'work_mem')
+order by name

@@ -1,0 +1,26 @@
+-- name: drop-table
+drop table if exists {{prefix}}lgwr_lat
+
+-- name: create-table
+-- pool: the job that owns the row; 0 = padding
+create table {{prefix}}lgwr_lat (pool integer not null, counter bigint not null, pad varchar(1000))
+
+-- name: fill
+-- after the rows of each job come 9 wide rows, more than a block, so that no two jobs share a block
+insert into {{prefix}}lgwr_lat (pool, counter, pad)
+with recursive
+  jobs(j) as (select 1 union all select j + 1 from jobs where j < {{jobs}}),
+  slots(r) as (select 1 union all select r + 1 from slots where r < {{rows}} + 9)
+select case when r <= {{rows}} then j else 0 end, 0,
+  case when r <= {{rows}} then '' else replace(replace(replace('x', 'x', 'yyyyyyyyyy'), 'y', 'zzzzzzzzzz'), 'z', 'pppppppppp') end
+from jobs, slots
+order by j, r
+
+-- name: index
+create index lgwr_lat_pool on {{prefix}}lgwr_lat (pool)
+
+-- name: gather
+analyze {{prefix}}lgwr_lat
+
+-- name: LGWR-LAT.update
+update {{prefix}}lgwr_lat set counter = counter + 1 where pool = :job

@@ -1,0 +1,14 @@
+-- name: create-table
+-- half of each block stays free, so that the new version of a row fits into its block
+create table {{prefix}}lgwr_lat (pool int not null, counter bigint not null, pad varchar(1000))
+with (fillfactor = 50)
+
+-- name: LGWR-LAT.declare
+v_count bigint;
+
+-- name: LGWR-LAT.body
+update {{prefix}}lgwr_lat set counter = counter + 1 where pool = p_job;
+get diagnostics v_count = row_count;
+commit;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 1;

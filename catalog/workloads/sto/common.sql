@@ -1,0 +1,9 @@
+-- name: STO-READ.scan
+select * from {{big}} where quantity = -1
+
+-- name: STO-RANDOM.lookup
+select * from {{big}} where id = :id
+
+-- name: STO-RANDOM.update
+-- never to the same value: engines skip the log for that
+update {{big}} set status = status + 1 where id = :id

@@ -1,0 +1,91 @@
+-- Database drive of the TP group. The draw for read or update is one of its own, independent of the key.
+
+-- name: TP-LOOKUP.declare
+v_count bigint;
+
+-- name: TP-LOOKUP.body
+perform * from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+
+-- name: TP-SELECT32.declare
+v_count bigint;
+
+-- name: TP-SELECT32.body
+for v_select in 1..32 loop
+  v_seed := v_seed * 48271 % 2147483647;
+  perform * from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
+  get diagnostics v_count = row_count;
+  v_rows := v_rows + v_count;
+end loop;
+
+-- name: TP-REPORT.declare
+v_count bigint;
+
+-- name: TP-REPORT.body
+perform * from {{big}} where key25 = 1 + (v_seed * {{big_key25}} >> 31);
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+
+-- name: TP-LIGHT.declare
+v_count bigint;
+v_key bigint;
+
+-- name: TP-LIGHT.body
+v_key := 1 + (v_seed * {{big_rows}} >> 31);
+v_seed := v_seed * 48271 % 2147483647;
+if v_seed * 100 >> 31 < {{update_pct}} then
+  perform * from {{big}} where id = v_key for update;
+  get diagnostics v_count = row_count;
+  v_rows := v_rows + v_count;
+  update {{big}} set status = status + 1, amount = amount + 1 where id = v_key;
+  get diagnostics v_count = row_count;
+  commit;
+  v_commits := v_commits + 1;
+else
+  perform * from {{big}} where id = v_key;
+  get diagnostics v_count = row_count;
+end if;
+v_rows := v_rows + v_count;
+
+-- name: TP-MEDIUM.declare
+v_count bigint;
+v_key bigint;
+
+-- name: TP-MEDIUM.body
+v_key := 1 + (v_seed * {{big_key25}} >> 31);
+v_seed := v_seed * 48271 % 2147483647;
+if v_seed * 100 >> 31 < {{update_pct}} then
+  perform * from {{big}} where key25 = v_key order by id for update;
+  get diagnostics v_count = row_count;
+  v_rows := v_rows + v_count;
+  update {{big}} set status = status + 1, amount = amount + 1 where key25 = v_key;
+  get diagnostics v_count = row_count;
+  commit;
+  v_commits := v_commits + 1;
+else
+  perform * from {{big}} where key25 = v_key;
+  get diagnostics v_count = row_count;
+end if;
+v_rows := v_rows + v_count;
+
+-- name: TP-HEAVY.declare
+v_count bigint;
+v_key bigint;
+
+-- name: TP-HEAVY.body
+v_key := 1 + (v_seed * {{big_key125}} >> 31);
+v_seed := v_seed * 48271 % 2147483647;
+if v_seed * 100 >> 31 < {{update_pct}} then
+  perform * from {{big}} where key125 = v_key order by id for update;
+  get diagnostics v_count = row_count;
+  v_rows := v_rows + v_count;
+  update {{big}} set status = status + 1, amount = amount + 1 where key125 = v_key;
+  get diagnostics v_count = row_count;
+  commit;
+  v_commits := v_commits + 1;
+else
+  perform * from {{big}} where key125 = v_key;
+  get diagnostics v_count = row_count;
+end if;
+v_rows := v_rows + v_count;

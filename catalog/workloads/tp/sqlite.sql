@@ -1,0 +1,10 @@
+-- SQLite has no row locks: begin has already taken the right to write, the rows are only read.
+
+-- name: TP-LIGHT.lock
+select * from {{big}} where id = :id
+
+-- name: TP-MEDIUM.lock
+select * from {{big}} where key25 = :key
+
+-- name: TP-HEAVY.lock
+select * from {{big}} where key125 = :key
