@@ -1,8 +1,14 @@
 -- name: create-table
--- fillfactor 10 keeps a second row out of a block; there is room for the new version of the one in it.
--- Stored as it is: the pad must be neither compressed nor moved out.
-create table {{prefix}}dbwr_thr (pool int not null, counter bigint not null, pad varchar(3000) not null)
-with (fillfactor = 10, toast_tuple_target = 8160)
+-- fillfactor 10 keeps a second row out of a block; some versions of the one in it find room, so that an update stays
+-- in the block even if an older version cannot be removed yet
+create table {{prefix}}dbwr_thr (pool int not null, counter bigint not null, pad varchar(1000) not null)
+with (fillfactor = 10)
+
+-- name: fill
+insert into {{prefix}}dbwr_thr (pool, counter, pad)
+select p, 0, repeat('p', 900)
+from generate_series(3, 2 * {{jobs}} + 2) as p, generate_series(1, {{rows}}) as r
+order by p, r
 
 -- name: DBWR-THR.declare
 v_count bigint;

@@ -6,10 +6,11 @@ drop table if exists {{prefix}}lgwr_lat
 create table {{prefix}}lgwr_lat (pool integer not null, counter bigint not null, pad varchar(1000))
 
 -- name: fill
--- after the rows of each job come 9 wide rows, more than a block, so that no two jobs share a block
+-- After the rows of each job come 9 wide rows, more than a block, so that no two jobs share a block. There are rows for
+-- at least 64 jobs, so that the table is big enough to be worth its index.
 insert into {{prefix}}lgwr_lat (pool, counter, pad)
 with recursive
-  jobs(j) as (select 1 union all select j + 1 from jobs where j < {{jobs}}),
+  jobs(j) as (select 1 union all select j + 1 from jobs where j < {{jobs}} or j < 64),
   slots(r) as (select 1 union all select r + 1 from slots where r < {{rows}} + 9)
 select case when r <= {{rows}} then j else 0 end, 0,
   case when r <= {{rows}} then '' else replace(replace(replace('x', 'x', 'yyyyyyyyyy'), 'y', 'zzzzzzzzzz'), 'z', 'pppppppppp') end
