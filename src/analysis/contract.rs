@@ -1,6 +1,7 @@
 //! The contract: what must be true if the workload stressed what it says. Evaluated from counters in every test.
 
-use super::scope::{self, Scope, number, unchecked};
+use super::scope::{self, Scope, unchecked};
+use super::words::number;
 use crate::model::{Claim, Expr, Reason, Status, TestResult};
 
 /// A bound is broken only beyond this fraction of it: background work of the engine is not ours.

@@ -1,6 +1,7 @@
 //! The cross-check: our own counts against the database's counters, over the whole test (gate to end).
 
-use super::scope::{self, Scope, number, percent, unchecked};
+use super::scope::{self, Scope, unchecked};
+use super::words::{number, percent};
 use crate::model::{Claim, Reason, Status, TestResult};
 
 /// Largest difference as a fraction of what we expect.

@@ -1,6 +1,6 @@
 //! The limiter, first form: why not more? Resources that were used (nearly) all the time, ranked, with their figures.
 
-use super::scope::{number, percent};
+use super::words::{number, percent};
 use crate::model::TestResult;
 
 /// A resource counts as a limit from this share of its capacity on.

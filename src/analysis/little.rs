@@ -2,8 +2,8 @@
 //! time must agree, or something was not counted or not timed.
 
 use super::kpm::mean_service_s;
-use super::scope::{number, percent};
 use super::verdict::because;
+use super::words::{number, percent};
 use crate::model::{Reason, Status, TestResult};
 use crate::stats::LatencyHistogram;
 

@@ -12,6 +12,7 @@ pub mod ramp;
 pub mod rates;
 pub mod scope;
 pub mod verdict;
+mod words;
 
 pub use derive::{Derived, Figure, derive};
 pub use kpm::{evaluate, fill};

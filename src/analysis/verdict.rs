@@ -1,6 +1,7 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
-use super::scope::{number, percent, unchecked};
+use super::scope::unchecked;
+use super::words::{number, percent};
 use super::{contract, crosscheck, little};
 use crate::model::{Claim, Reason, Status, TestResult, Verdict};
 use crate::stats::steadiness;

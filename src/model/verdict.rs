@@ -28,7 +28,8 @@ impl fmt::Display for Status {
 pub struct Reason {
     /// What the verdict is because of this reason alone.
     pub status: Status,
-    /// Stable short code: `crosscheck`, `contract`, `errors`, `steal`, `client-limit`, `little`, `samples`, `not-steady`, `unchecked`.
+    /// Stable short code: `crosscheck`, `contract`, `errors`, `steal`, `client-limit`, `little`, `samples`, `not-steady`,
+    /// `clock-step`, `unchecked`.
     pub code: String,
     /// One sentence with the figures.
     pub text: String,
