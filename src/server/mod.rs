@@ -1,1 +1,297 @@
-//! (being written)
+//! Private servers: create, configure, start, stop and remove a database server of our own under a data directory.
+//!
+//! What is the same for every engine stands here and in `home` (directory, lock, marker), `process` (start, stop,
+//! orphans), `account` (which user runs it) and `space`; what differs is a [`ServerKind`]. The directory is locked as
+//! long as we live, so that after a crash the next start knows an orphan from a server in use.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::engine::{Access, ConnectTo, ErrorClass};
+use crate::error::{Error, Result};
+use crate::model::Target;
+
+mod account;
+mod binaries;
+mod home;
+mod postgres;
+mod process;
+mod space;
+
+pub use binaries::Binaries;
+pub use space::free_bytes;
+
+use account::Account;
+use home::{Home, State};
+use process::{Daemon, StopSignals};
+
+/// Longest wait for a started server to answer: it may have to recover a large log first.
+const READY_TIMEOUT: Duration = Duration::from_secs(120);
+/// Pause between two attempts to connect.
+const READY_POLL: Duration = Duration::from_millis(20);
+
+/// Every kind of private server.
+const KINDS: &[&dyn ServerKind] = &[&postgres::PostgresServer];
+
+/// What differs between the servers of different engines.
+trait ServerKind: Sync {
+    /// Name of the engine in its registry.
+    fn engine(&self) -> &'static str;
+    /// Name of the server program, to recognise its process.
+    fn program(&self) -> &'static str;
+    /// File within the data directory whose first line is the server's process id.
+    fn pid_file(&self) -> &'static str;
+    /// User to run it as if we are root.
+    fn account(&self) -> &'static str;
+    fn signals(&self) -> StopSignals;
+    /// Finds the installed programs.
+    fn find(&self, server_bin: Option<&Path>) -> Result<Binaries>;
+    /// Command that creates an empty database in the home.
+    fn create(&self, binaries: &Binaries, place: &Place) -> Command;
+    /// Writes the configuration.
+    fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()>;
+    /// Command that runs the server in the foreground.
+    fn run(&self, binaries: &Binaries, place: &Place) -> Command;
+    fn url(&self, place: &Place) -> String;
+    /// Command line for a user to connect.
+    fn connect_hint(&self, binaries: &Binaries, place: &Place) -> String;
+    /// Major version that made the files of an existing database.
+    fn created_by(&self, place: &Place) -> Option<String>;
+}
+
+/// Where a private server lives.
+#[derive(Debug, Clone)]
+struct Place {
+    /// Our directory; everything else is within.
+    home: PathBuf,
+    /// The database's files.
+    data: PathBuf,
+    /// Directory of its Unix socket.
+    socket_dir: PathBuf,
+    port: Option<u16>,
+}
+
+/// How to start a private server.
+#[derive(Debug, Clone, Default)]
+pub struct StartOptions {
+    /// The server gets a directory of its own within.
+    pub data_dir: PathBuf,
+    /// Directory of the server's programs; none = look where distributions put them.
+    pub server_bin: Option<PathBuf>,
+    /// TCP port on 127.0.0.1; none = Unix socket only.
+    pub port: Option<u16>,
+    /// Settings of the size profile.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A running private server; stopped and removed when dropped, unless kept.
+pub struct PrivateServer {
+    kind: &'static dyn ServerKind,
+    binaries: Binaries,
+    place: Place,
+    home: Home,
+    daemon: Option<Daemon>,
+}
+
+/// Starts a private server of `engine`. What a dead run left in the same place is stopped and removed first; a
+/// server that was kept is used again, with these settings.
+///
+/// # Errors
+/// No programs found, port or directory in use, directory not usable, the server does not start (with the last lines of its log).
+pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
+    let kind = find_kind(engine)?;
+    let binaries = kind.find(options.server_bin.as_deref())?;
+    let home = Home::claim(&options.data_dir, kind.engine())?;
+    retire(kind, &home)?;
+    let account = Account::for_server(kind.account())?;
+    let place = check_port(options.port).and_then(|()| make_place(&home, options, account.as_ref()));
+    let place = place.inspect_err(|_| home.abandon())?;
+    let mut server = PrivateServer { kind, binaries, place, home, daemon: None };
+    server.launch(options, account.as_ref())?;
+    Ok(server)
+}
+
+/// Finds what dead runs left under `data_dir`: stops their servers and removes their directories. A kept server
+/// stays, unless `remove_kept`. Returns the directories removed.
+///
+/// # Errors
+/// A server that is in use by a living run.
+pub fn recover(data_dir: &Path, remove_kept: bool) -> Result<Vec<PathBuf>> {
+    let mut removed = Vec::new();
+    for kind in KINDS {
+        if !Home::path(data_dir, kind.engine()).exists() {
+            continue;
+        }
+        let home = Home::claim(data_dir, kind.engine())?;
+        if remove_kept || home.state() != Some(State::Kept) {
+            removed.push(home.directory().to_path_buf());
+            stop_orphan(*kind, &home)?;
+            home.remove()?;
+        }
+    }
+    Ok(removed)
+}
+
+fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
+    let found = KINDS.iter().copied().find(|kind| kind.engine() == engine);
+    found.ok_or_else(|| Error::usage(engine, "there is no private server of this engine").advise("give the URL of one"))
+}
+
+/// Brings a claimed home into a state to start from: no server runs; what is there is either kept or gone.
+fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
+    stop_orphan(kind, home)?;
+    match home.state() {
+        Some(State::Kept) => Ok(()),
+        _ => home.empty(),
+    }
+}
+
+fn stop_orphan(kind: &dyn ServerKind, home: &Home) -> Result<()> {
+    let data = home.directory().join("data");
+    // A run that died between starting the server and marking it left the server's own note only.
+    let noted = std::fs::read_to_string(data.join(kind.pid_file())).ok();
+    let noted = noted.and_then(|text| text.lines().next()?.trim().parse().ok());
+    let mut pids = home.server_pid().into_iter().chain(noted);
+    match pids.find(|pid| process::is_server(*pid, kind.program(), &data)) {
+        Some(pid) => process::stop_orphan(pid, kind.signals()),
+        None => Ok(()),
+    }
+}
+
+/// Fails if something listens on `port` of the loopback interface.
+fn check_port(port: Option<u16>) -> Result<()> {
+    let Some(port) = port else { return Ok(()) };
+    std::net::TcpListener::bind(("127.0.0.1", port)).map(drop).map_err(|error| {
+        Error::target(format!("--port {port}"), format!("the port cannot be used ({error})"))
+            .advise("choose another port, or leave --port out to use a Unix socket")
+    })
+}
+
+/// The directories of the server, given to the user that runs it.
+fn make_place(home: &Home, options: &StartOptions, account: Option<&Account>) -> Result<Place> {
+    let directory = home.directory().to_path_buf();
+    if let Some(account) = account {
+        account.check_reach(&directory)?;
+        account.own(&directory)?;
+    }
+    let socket_dir = home.socket_dir()?;
+    if let Some(account) = account {
+        account.own(&socket_dir)?;
+    }
+    Ok(Place { data: directory.join("data"), home: directory, socket_dir, port: options.port })
+}
+
+impl PrivateServer {
+    fn launch(&mut self, options: &StartOptions, account: Option<&Account>) -> Result<()> {
+        if self.home.state() == Some(State::Kept) {
+            self.check_version()?;
+        } else {
+            self.home.mark(State::Running, None)?;
+            process::run_to_end(self.kind.create(&self.binaries, &self.place), &self.place.home, account)?;
+        }
+        self.kind.configure(&self.place, &options.settings)?;
+        let daemon = Daemon::spawn(self.kind.run(&self.binaries, &self.place), &self.place.home, account)?;
+        let pid = daemon.pid();
+        self.daemon = Some(daemon);
+        self.home.mark(State::Running, Some(pid))?;
+        self.await_ready()
+    }
+
+    fn check_version(&self) -> Result<()> {
+        let made_by = self.kind.created_by(&self.place);
+        match made_by.filter(|version| *version != self.binaries.major) {
+            None => Ok(()),
+            Some(version) => Err(Error::target(
+                self.place.data.display().to_string(),
+                format!("the kept database is of version {version}, the server is of {}", self.binaries.major),
+            )
+            .advise(format!("remove it with 'dbdyno clean {}', or choose another --data-dir", self.kind.engine()))),
+        }
+    }
+
+    /// Waits until the server answers, as long as its process lives.
+    fn await_ready(&mut self) -> Result<()> {
+        let place = self.place.data.display().to_string();
+        let deadline = Instant::now() + READY_TIMEOUT;
+        loop {
+            match self.try_connect() {
+                Ok(()) => return Ok(()),
+                Err(error) if error.class == ErrorClass::Unreachable || error.class == ErrorClass::Lost => {}
+                Err(error) => return Err(error.at(place)),
+            }
+            let ended = self.daemon.as_mut().is_none_or(Daemon::has_ended);
+            if ended || Instant::now() > deadline {
+                let said = process::last_log_lines(&self.place.home);
+                return Err(Error::target(place, format!("the server did not start: {said}")));
+            }
+            std::thread::sleep(READY_POLL);
+        }
+    }
+
+    fn try_connect(&self) -> std::result::Result<(), crate::engine::EngineError> {
+        let unknown = || crate::engine::EngineError::new(ErrorClass::Other, "the engine is not compiled in");
+        let engine = crate::engine::find(self.kind.engine()).ok_or_else(unknown)?;
+        let target = Target::Existing { engine: self.kind.engine().into(), url: self.url() };
+        let url = Some(self.url());
+        let to = ConnectTo { target, file: None, url, ask_password: None, settings: BTreeMap::new() };
+        engine.open(&to, Access::Inspect).map(|_| ())
+    }
+
+    /// Where to connect; no password is needed on this host for the user that started it.
+    pub fn url(&self) -> String {
+        self.kind.url(&self.place)
+    }
+    /// A command line by which a user can connect.
+    pub fn connect_hint(&self) -> String {
+        self.kind.connect_hint(&self.binaries, &self.place)
+    }
+    /// Version of the server's programs.
+    pub fn version(&self) -> &str {
+        &self.binaries.version
+    }
+    /// Directory of the database's files.
+    pub fn storage_path(&self) -> &Path {
+        &self.place.data
+    }
+    /// Process id of the server, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.daemon.as_ref().map(Daemon::pid)
+    }
+
+    /// Stops the server and removes its directory.
+    ///
+    /// # Errors
+    /// If it does not end, or files cannot be removed.
+    pub fn stop_and_remove(mut self) -> Result<()> {
+        self.end()
+    }
+
+    /// Leaves the server running after our end; returns how to connect.
+    ///
+    /// # Errors
+    /// If that cannot be noted in the directory; the server is removed then.
+    pub fn keep(mut self) -> Result<String> {
+        self.home.mark(State::Kept, self.pid())?;
+        if let Some(daemon) = self.daemon.take() {
+            daemon.release();
+        }
+        self.home.release();
+        Ok(self.connect_hint())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if let Some(daemon) = self.daemon.take() {
+            daemon.stop(self.kind.signals())?;
+        }
+        self.home.remove()
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        // On the way out after an error or a panic: the next start finishes what fails here.
+        let _ = self.end();
+    }
+}

@@ -3,4 +3,5 @@
 mod architecture;
 mod catalogue;
 mod fixture;
+mod private_server;
 mod store;

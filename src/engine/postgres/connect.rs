@@ -29,8 +29,15 @@ const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("idle_in_transaction_session_timeout", "0"),
 ];
 
-/// Settings of job sessions: one job keeps one backend busy, and compiling queries would blur short tests.
-pub(super) const JOB_SETTINGS: &[(&str, &str)] = &[("jit", "off"), ("max_parallel_workers_per_gather", "0")];
+/// Settings of job sessions, the same that the harness states: one job keeps one backend busy, compiling would blur
+/// short tests, and the plan is the same from the first op on.
+pub(super) const JOB_SETTINGS: &[(&str, &str)] = &[
+    ("jit", "off"),
+    ("max_parallel_workers_per_gather", "0"),
+    ("max_parallel_maintenance_workers", "0"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("default_transaction_isolation", "read committed"),
+];
 
 /// An open connection and what the server said about itself.
 pub(super) struct Connection {

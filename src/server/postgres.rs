@@ -1,0 +1,198 @@
+//! The private PostgreSQL server: programs, configuration, command lines.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use super::binaries::{Binaries, expand, output_of};
+use super::home::unusable;
+use super::process::StopSignals;
+use super::{Place, ServerKind};
+use crate::engine::Version;
+use crate::error::{Error, Result};
+
+/// Where distributions put the server's programs.
+const BIN_DIRS: [&str; 7] = [
+    "/usr/lib/postgresql/*/bin",
+    "/usr/pgsql-*/bin",
+    "/usr/lib/postgresql*/bin",
+    "/usr/local/pgsql/bin",
+    "/opt/homebrew/opt/postgresql*/bin",
+    "/usr/local/bin",
+    "/usr/bin",
+];
+const OLDEST_MAJOR: u32 = 13;
+/// Part of the socket's name when no TCP port is wanted; the socket's directory is ours alone.
+const SOCKET_PORT: u16 = 5432;
+/// Owner of everything in the private server.
+const SUPERUSER: &str = "dbdyno";
+const DATABASE: &str = "postgres";
+/// Our settings, included by postgresql.conf.
+const CONFIG_FILE: &str = "server.conf";
+
+/// PostgreSQL.
+pub(super) struct PostgresServer;
+
+impl ServerKind for PostgresServer {
+    fn engine(&self) -> &'static str {
+        "postgres"
+    }
+    fn program(&self) -> &'static str {
+        "postgres"
+    }
+    fn pid_file(&self) -> &'static str {
+        "postmaster.pid"
+    }
+    fn account(&self) -> &'static str {
+        "postgres"
+    }
+    fn signals(&self) -> StopSignals {
+        // Fast and immediate shutdown (PostgreSQL manual, "Shutting Down the Server").
+        StopSignals { orderly: Signal::INT, hard: Signal::QUIT }
+    }
+
+    fn find(&self, server_bin: Option<&Path>) -> Result<Binaries> {
+        if let Some(dir) = server_bin {
+            return look_into(dir).ok_or_else(|| {
+                Error::usage("--server-bin", format!("{} has no initdb and postgres that run", dir.display()))
+            });
+        }
+        let configured = output_of(Path::new("pg_config"), "--bindir").map(PathBuf::from);
+        let standard = BIN_DIRS.iter().flat_map(|pattern| expand(pattern));
+        let found = configured.into_iter().chain(standard).filter_map(|dir| look_into(&dir));
+        let newest = found.max_by_key(|binaries| Version::parse(&binaries.version));
+        newest.filter(|binaries| Version::parse(&binaries.version) >= Version(vec![OLDEST_MAJOR])).ok_or_else(|| {
+            Error::target("postgres", format!("no PostgreSQL server {OLDEST_MAJOR} or newer is installed")).advise(
+                "install one (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install postgresql-server; \
+                 macOS: brew install postgresql), or name its directory with --server-bin",
+            )
+        })
+    }
+
+    fn create(&self, binaries: &Binaries, place: &Place) -> Command {
+        let mut command = Command::new(binaries.program("initdb"));
+        command.arg("-D").arg(&place.data).args(["-U", SUPERUSER, "--encoding=UTF8", "--locale=C", "--no-sync"]);
+        // The socket's directory lets only us in; TCP is open to every local user, so it wants a password, and
+        // the superuser has none until the user sets one.
+        command.args(["--auth-local=trust", "--auth-host=scram-sha-256"]);
+        command
+    }
+
+    fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
+        let path = place.home.join(CONFIG_FILE);
+        fs::write(&path, config_text(place, settings)?).map_err(|error| unusable(&path, &error))?;
+        let main = place.data.join("postgresql.conf");
+        let include = format!("include '{}'\n", escape(&path.display().to_string()));
+        let mut text = fs::read_to_string(&main).map_err(|error| unusable(&main, &error))?;
+        if !text.ends_with(&include) {
+            text.push_str(&include);
+            fs::write(&main, text).map_err(|error| unusable(&main, &error))?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, binaries: &Binaries, place: &Place) -> Command {
+        let mut command = Command::new(binaries.program("postgres"));
+        command.arg("-D").arg(&place.data);
+        command
+    }
+
+    fn url(&self, place: &Place) -> String {
+        let dir = percent_encode(&place.socket_dir.display().to_string());
+        format!("postgres://{SUPERUSER}@/{DATABASE}?host={dir}&port={}", place.port.unwrap_or(SOCKET_PORT))
+    }
+
+    fn connect_hint(&self, binaries: &Binaries, place: &Place) -> String {
+        let psql = binaries.program("psql");
+        let psql = if psql.exists() { psql } else { PathBuf::from("psql") };
+        let (dir, port) = (place.socket_dir.display(), place.port.unwrap_or(SOCKET_PORT));
+        format!("{} -h {dir} -p {port} -U {SUPERUSER} {DATABASE}", psql.display())
+    }
+
+    fn created_by(&self, place: &Place) -> Option<String> {
+        fs::read_to_string(place.data.join("PG_VERSION")).ok().map(|text| text.trim().to_owned())
+    }
+}
+
+/// The programs in `dir`, if it is a server's.
+fn look_into(dir: &Path) -> Option<Binaries> {
+    if !dir.join("initdb").exists() {
+        return None;
+    }
+    // "postgres (PostgreSQL) 15.18 (Debian ...)"
+    let text = output_of(&dir.join("postgres"), "--version")?;
+    let version = text.split_whitespace().nth(2)?.to_owned();
+    let major = Version::parse(&version).0.first()?.to_string();
+    Some(Binaries { dir: dir.to_path_buf(), version, major })
+}
+
+/// The profile's settings, then ours, which win.
+fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<String> {
+    let mut text = String::from("# written by dbdyno at every start\n");
+    let addresses = if place.port.is_some() { "127.0.0.1" } else { "" };
+    let ours = [
+        ("listen_addresses", addresses.to_owned()),
+        ("port", place.port.unwrap_or(SOCKET_PORT).to_string()),
+        ("unix_socket_directories", place.socket_dir.display().to_string()),
+        ("unix_socket_permissions", "0700".into()),
+        ("logging_collector", "off".into()),
+        ("log_destination", "stderr".into()),
+        ("cluster_name", "dbdyno".into()),
+    ];
+    let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    for (name, value) in profile.chain(ours) {
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') || value.contains('\n') {
+            return Err(Error::usage("profile", format!("'{name}' cannot be set in postgresql.conf")));
+        }
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "{name} = '{}'", escape(&value));
+    }
+    Ok(text)
+}
+
+/// For a quoted value of postgresql.conf.
+fn escape(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('\'', "''")
+}
+
+/// Keeps what may stand in the query part of a URL.
+fn percent_encode(text: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if keep(byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(port: Option<u16>) -> Place {
+        Place { home: "/d".into(), data: "/d/data".into(), socket_dir: "/d/so cket".into(), port }
+    }
+
+    #[test]
+    fn our_settings_come_last_and_values_are_quoted() {
+        let profile = BTreeMap::from([("port".into(), "1".into()), ("search_path".into(), "it's".into())]);
+        let text = config_text(&place(Some(6000)), &profile).unwrap();
+        assert!(text.contains("search_path = 'it''s'\n"));
+        assert!(text.rfind("port = '6000'").unwrap() > text.find("port = '1'").unwrap());
+        assert!(text.contains("listen_addresses = '127.0.0.1'\n"));
+        assert!(config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err());
+    }
+
+    #[test]
+    fn the_url_names_the_socket() {
+        let url = PostgresServer.url(&place(None));
+        assert_eq!(url, "postgres://dbdyno@/postgres?host=/d/so%20cket&port=5432");
+    }
+}
