@@ -1,1 +1,133 @@
-//! (being written)
+//! Probes: cumulative counters of the operating system, our process, the server's processes and the database.
+//!
+//! An operating system probe is one file plus one line in [`PROBES`]; a database counter is one SQL block in
+//! `catalog/probes/`. Reading and parsing are apart, so that parsers are tested with captured files.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::model::Counters;
+
+mod cpu;
+mod disclosure;
+mod disk;
+mod file;
+mod memory;
+mod mount;
+mod process;
+mod sql;
+
+pub use disclosure::{database, host};
+pub use sql::SqlProbe;
+
+/// A source of counters.
+pub trait Probe: Send {
+    /// Short name, for messages.
+    fn name(&self) -> &'static str;
+    /// Adds what it knows to `counters`; what cannot be had stays absent.
+    ///
+    /// # Errors
+    /// One line about what could not be read; the other probes go on.
+    fn read(&mut self, counters: &mut Counters) -> Result<(), String>;
+}
+
+/// What a probe of the operating system may want to know. Empty for a database on another host.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProbeContext<'a> {
+    /// Where the database's files are.
+    pub storage: Option<&'a Path>,
+    pub server_pids: &'a [u32],
+}
+
+type Open = fn(&ProbeContext<'_>) -> Option<Box<dyn Probe>>;
+
+/// Every probe of the operating system; each opens only where its source exists.
+pub const PROBES: &[Open] = &[cpu::open, disk::open, memory::open, process::open_own, process::open_server];
+
+/// All counters at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    pub counters: Counters,
+    /// What reading cost, in milliseconds.
+    pub cost_ms: f64,
+    /// Probes that failed, with the reason.
+    pub failed: Vec<(&'static str, String)>,
+}
+
+/// The probes of a run.
+#[derive(Default)]
+pub struct ProbeSet {
+    probes: Vec<Box<dyn Probe>>,
+}
+
+impl ProbeSet {
+    /// Every probe of the operating system that works here.
+    pub fn host(context: &ProbeContext<'_>) -> Self {
+        ProbeSet { probes: PROBES.iter().filter_map(|open| open(context)).collect() }
+    }
+
+    /// Only what can be known about our own process (the database is on another host).
+    pub fn own_process() -> Self {
+        ProbeSet { probes: process::open_own(&ProbeContext::default()).into_iter().collect() }
+    }
+
+    /// Adds a probe.
+    pub fn push(&mut self, probe: Box<dyn Probe>) {
+        self.probes.push(probe);
+    }
+
+    /// Reads all probes.
+    pub fn read(&mut self) -> Reading {
+        let start = Instant::now();
+        let mut reading = Reading::default();
+        for probe in &mut self.probes {
+            if let Err(what) = probe.read(&mut reading.counters) {
+                reading.failed.push((probe.name(), what));
+            }
+        }
+        reading.cost_ms = start.elapsed().as_secs_f64() * 1000.0;
+        reading
+    }
+
+    /// What each probe costs, in milliseconds: the least of a few reads.
+    pub fn costs_ms(&mut self) -> Vec<(&'static str, f64)> {
+        self.probes.iter_mut().map(|probe| (probe.name(), cost_ms(probe.as_mut()))).collect()
+    }
+}
+
+fn cost_ms(probe: &mut dyn Probe) -> f64 {
+    let once = |probe: &mut dyn Probe| {
+        let start = Instant::now();
+        // Only the time counts here; failures are told by `ProbeSet::read`.
+        let _ = probe.read(&mut Counters::default());
+        start.elapsed().as_secs_f64() * 1000.0
+    };
+    (0..5).map(|_| once(probe)).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed(Result<f64, String>);
+
+    impl Probe for Fixed {
+        fn name(&self) -> &'static str {
+            "fixed"
+        }
+        fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+            counters.set("commits", self.0.clone()?);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_failing_probe_does_not_stop_the_next() {
+        let mut set = ProbeSet::default();
+        set.push(Box::new(Fixed(Err("gone".into()))));
+        set.push(Box::new(Fixed(Ok(3.0))));
+        let reading = set.read();
+        assert_eq!(reading.counters.get("commits"), Some(3.0));
+        assert_eq!(reading.failed, [("fixed", "gone".to_string())]);
+    }
+}
