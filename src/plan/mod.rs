@@ -1,1 +1,132 @@
-//! (being written)
+//! From a selection of workloads to a closed plan: parameters, drive, ramp and all SQL, before anything runs. Pure.
+
+use crate::catalog::Catalog;
+use crate::engine::Capabilities;
+use crate::error::{Error, Result};
+use crate::model::{Drive, Plan, Selection};
+
+mod compile;
+mod jobs;
+mod params;
+mod select;
+mod show;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+pub use jobs::jobs_note;
+pub use show::{Shown, show};
+
+/// Nominal size if neither the user nor a suite gives one.
+pub const DEFAULT_SIZE_GB: f64 = 0.25;
+/// Ramp if neither the user nor a suite gives one.
+pub const DEFAULT_JOBS: &str = "1..auto";
+/// Window if neither the user nor a suite gives one.
+pub const DEFAULT_WARMUP_S: f64 = 2.0;
+pub const DEFAULT_DURATION_S: f64 = 10.0;
+
+/// What is asked for; what is left out comes from the suite, else from the defaults above.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The engine's name, as the catalogue's file names have it.
+    pub engine: String,
+    pub capabilities: Capabilities,
+    /// Suites by id.
+    pub suites: Vec<String>,
+    /// Workloads as `ID[:param=value,...]`, after those of the suites.
+    pub workloads: Vec<String>,
+    /// Ramp as text: `1,2,cores`, `1..8`, `1..auto`.
+    pub jobs: Option<String>,
+    pub drive: Option<Drive>,
+    pub warmup_s: Option<f64>,
+    pub duration_s: Option<f64>,
+    /// Fixed work instead of fixed time.
+    pub ops_per_job: Option<u64>,
+    pub size_gb: Option<f64>,
+    pub seed: u64,
+    /// Processors of the target's host, for `cores` in a ramp.
+    pub cores: u32,
+}
+
+/// Why a selection does not become part of the plan.
+#[derive(Debug)]
+enum Refusal {
+    /// The engine cannot do it: (workload id, reason). Left out of a suite, an error if asked for by name.
+    Unavailable(String, String),
+    /// The request or the catalogue is wrong.
+    Wrong(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Wrong(error)
+    }
+}
+
+/// Builds the plan.
+///
+/// # Errors
+/// Unknown names, bad parameters or jobs, a workload asked for by name that the engine cannot run, an error in the
+/// catalogue's SQL, a plan without any workload.
+pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
+    let mut plan = empty_plan(catalog, request)?;
+    for wish in select::wishes(catalog, request)? {
+        match select::selection(catalog, request, plan.size_gb, &wish) {
+            Ok(selection) => plan.selections.push(selection),
+            Err(Refusal::Unavailable(id, reason)) if wish.from_suite => plan.left_out.push((id, reason)),
+            Err(Refusal::Unavailable(id, reason)) => return Err(unavailable(&wish.text, &id, &reason, request)),
+            Err(Refusal::Wrong(error)) => return Err(error),
+        }
+    }
+    if plan.selections.is_empty() {
+        return Err(nothing_to_run(&plan));
+    }
+    plan.tables = tables(catalog, request, &plan.selections);
+    Ok(plan)
+}
+
+fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
+    let suites = request.suites.iter().map(|name| catalog.suite(name)).collect::<Result<Vec<_>>>()?;
+    let ids: Vec<_> = suites.iter().map(|suite| suite.id.as_str()).collect();
+    let suite = if ids.is_empty() || !request.workloads.is_empty() { "custom".into() } else { ids.join("+") };
+    let largest = suites.iter().filter_map(|suite| suite.size_gb).reduce(f64::max);
+    let size_gb = request.size_gb.or(largest).unwrap_or(DEFAULT_SIZE_GB);
+    let (tables, selections, left_out) = Default::default();
+    Ok(Plan { engine: request.engine.clone(), suite, seed: request.seed, size_gb, tables, selections, left_out })
+}
+
+fn unavailable(text: &str, id: &str, reason: &str, request: &Request) -> Error {
+    Error::usage(format!("--workload {text}"), format!("{id} cannot run on {}: {reason}", request.engine))
+        .advise(format!("see 'dbdyno show workload {id}'"))
+}
+
+fn nothing_to_run(plan: &Plan) -> Error {
+    match plan.left_out.first() {
+        None => Error::usage("--workload", "no workload is selected").advise("name a workload or a suite"),
+        Some((id, reason)) => Error::usage(
+            format!("--suite {}", plan.suite),
+            format!("no workload of it can run on {}; {id}: {reason}", plan.engine),
+        ),
+    }
+}
+
+/// Tables that must be loaded, each once, with their organisation.
+fn tables(catalog: &Catalog, request: &Request, selections: &[Selection]) -> Vec<String> {
+    let mut tables: Vec<String> = Vec::new();
+    for selection in selections {
+        let parts = selection.parts.iter().filter_map(|part| Some((catalog.find(&part.workload).ok()?, &part.params)));
+        let of_parts = parts.flat_map(|(asked, params)| {
+            asked.entry.workload.tables.iter().map(|table| values::table_name(table, params, &request.capabilities))
+        });
+        let own = selection.workload.tables.iter();
+        let own = own.map(|table| values::table_name(table, &selection.params, &request.capabilities));
+        for table in own.chain(of_parts) {
+            if !tables.contains(&table) {
+                tables.push(table);
+            }
+        }
+    }
+    tables.sort_by_key(|table| (!table.starts_with("small"), table.clone()));
+    tables
+}

@@ -1,9 +1,95 @@
 //! The embedded catalogue loads, and every workload of it plans on every engine that it supports.
 
 use dbdyno::catalog::Catalog;
+use dbdyno::engine::{Capabilities, Placeholder};
+use dbdyno::error::Error;
+use dbdyno::model::{Drive, Plan};
+use dbdyno::plan::{self, Request};
+
+fn catalog() -> Catalog {
+    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Engines as the catalogue sees them, whatever features this build has.
+fn engines() -> [(&'static str, Capabilities); 2] {
+    let sqlite = Capabilities {
+        drives: &[Drive::Client],
+        placeholder: Placeholder::QuestionNumber,
+        prefix: "",
+        orgs: &["rowid"],
+        parallel_load: false,
+        parallel_index: false,
+        in_process: true,
+        url_schemes: &[],
+        private_server: false,
+    };
+    let postgres = Capabilities {
+        drives: &[Drive::Database, Drive::Client],
+        placeholder: Placeholder::Dollar,
+        prefix: "dbdyno.",
+        orgs: &["heap"],
+        in_process: false,
+        ..sqlite
+    };
+    [("postgres", postgres), ("sqlite", sqlite)]
+}
+
+fn request(engine: &str, capabilities: Capabilities) -> Request {
+    Request {
+        engine: engine.into(),
+        capabilities,
+        suites: vec![],
+        workloads: vec![],
+        jobs: Some("1,2,cores".into()),
+        drive: None,
+        warmup_s: None,
+        duration_s: None,
+        ops_per_job: None,
+        size_gb: None,
+        seed: 42,
+        cores: 4,
+    }
+}
+
+fn plan_one(catalog: &Catalog, engine: &str, of: Capabilities, id: &str, drive: Drive) -> Result<Plan, Error> {
+    let drive = Some(drive);
+    plan::build(catalog, &Request { workloads: vec![id.into()], drive, ..request(engine, of) })
+}
 
 #[test]
 fn the_embedded_catalogue_is_sound() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
+    let catalog = catalog();
     assert!(catalog.entries().len() >= 5, "few workloads: {}", catalog.entries().len());
+}
+
+#[test]
+fn every_workload_plans_on_every_engine_or_says_why_not() {
+    let catalog = catalog();
+    let mut wrong = Vec::new();
+    for (engine, capabilities) in engines() {
+        for workload in catalog.workloads() {
+            let results =
+                capabilities.drives.iter().map(|drive| plan_one(&catalog, engine, capabilities, &workload.id, *drive));
+            let failures: Vec<_> = results.filter_map(Result::err).map(|error| error.to_string()).collect();
+            let broken = failures.iter().any(|text| !text.contains("cannot run on"));
+            let nowhere = failures.len() == capabilities.drives.len() && !workload.unsupported.contains_key(engine);
+            if broken || (nowhere && workload.parts.is_empty()) {
+                wrong.push(format!("{engine} {}: {}", workload.id, failures.join(" / ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_suite_plans_on_every_engine() {
+    let catalog = catalog();
+    for (engine, capabilities) in engines() {
+        for suite in catalog.suites() {
+            let request = Request { suites: vec![suite.id.clone()], jobs: None, ..request(engine, capabilities) };
+            let plan = plan::build(&catalog, &request).unwrap_or_else(|error| panic!("{engine} {}: {error}", suite.id));
+            assert!(!plan.selections.is_empty());
+            assert_eq!(plan.selections.len() + plan.left_out.len(), suite.entries.len());
+        }
+    }
 }

@@ -1,0 +1,244 @@
+//! SQL of one workload for one engine and drive.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use crate::catalog::Entry;
+use crate::engine::Capabilities;
+use crate::error::{Error, Result};
+use crate::model::{BoundStatement, Branch, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine};
+use crate::sql::{Block, Values, bind, statement, substitute};
+
+use super::params::{self, Params};
+use super::values;
+
+/// Blocks of an engine's harness by name.
+pub(super) type Harness<'a> = BTreeMap<&'a str, &'a Block>;
+
+/// What SQL is compiled for.
+pub(super) struct Target<'a> {
+    pub engine: &'a str,
+    pub capabilities: &'a Capabilities,
+    pub drive: Drive,
+    pub size_gb: f64,
+}
+
+/// Names that stay open until a test starts.
+const LATE: &[&str] = &["jobs"];
+
+/// Why a workload cannot be driven this way, if it cannot.
+pub(super) fn undrivable(engine: &str, capabilities: &Capabilities, entry: &Entry, drive: Drive) -> Option<String> {
+    let workload = &entry.workload;
+    if !capabilities.drives.contains(&drive) {
+        return Some(format!("{engine} has no {} drive", drive.name()));
+    }
+    let of_engine = workload.undrivable.get(&format!("{engine}.{}", drive.name()));
+    let stated = of_engine.or_else(|| workload.undrivable.get(drive.name())).cloned();
+    stated.or_else(|| match drive {
+        Drive::Database if workload.bulk => Some("a bulk load streams rows from a client".into()),
+        Drive::Database => missing(entry, engine, "body"),
+        Drive::Client if workload.bulk => None,
+        Drive::Client if workload.client.is_empty() => Some("it has no client form".into()),
+        Drive::Client => {
+            workload.client.iter().flat_map(|branch| &branch.steps).find_map(|step| missing(entry, engine, step))
+        }
+    })
+}
+
+fn missing(entry: &Entry, engine: &str, block: &str) -> Option<String> {
+    let found = entry.blocks.resolve(engine, &entry.workload.id, block);
+    found.is_none().then(|| format!("the catalogue has no block '{}.{block}' for {engine}", entry.workload.id))
+}
+
+/// Compiles a workload with complete parameters.
+pub(super) fn part(target: &Target<'_>, harness: &Harness<'_>, entry: &Entry, params: &Params) -> Result<PartPlan> {
+    let compiler = Compiler {
+        target,
+        entry,
+        values: values::values(params, target.size_gb, target.capabilities),
+        facts: values::facts(params, target.size_gb),
+    };
+    let workload = &entry.workload;
+    let code = match target.drive {
+        Drive::Database => JobCode::Routine(compiler.routine(harness, params)?),
+        Drive::Client if workload.bulk => compiler.bulk()?,
+        Drive::Client => compiler.client(params)?,
+    };
+    Ok(PartPlan {
+        workload: workload.id.clone(),
+        params: params.clone(),
+        code,
+        work: workload.work.clone(),
+        commits: workload.commits,
+        setup: compiler.around(&workload.setup)?,
+        teardown: compiler.around(&workload.teardown)?,
+        facts: params::facts(params),
+    })
+}
+
+struct Compiler<'a> {
+    target: &'a Target<'a>,
+    entry: &'a Entry,
+    values: Values,
+    facts: Facts,
+}
+
+impl Compiler<'_> {
+    fn find(&self, short: &str) -> Option<&Block> {
+        self.entry.blocks.resolve(self.target.engine, &self.entry.workload.id, short)
+    }
+
+    fn block(&self, short: &str) -> Result<&Block> {
+        self.find(short).ok_or_else(|| {
+            let what = format!("{} has no block '{short}' for {}", self.entry.workload.id, self.target.engine);
+            Error::usage(&self.entry.place, what)
+        })
+    }
+
+    /// Setup or teardown; a block that only other engines have, or that says why it is empty, is nothing to do.
+    fn around(&self, names: &[String]) -> Result<Vec<String>> {
+        let blocks = names.iter().filter_map(|name| self.find(name));
+        let sql = blocks.map(|block| Ok(statement(&substitute(block, &self.values, LATE)?).to_string()));
+        sql.filter(|sql| sql.as_ref().map_or(true, |sql| !sql.is_empty())).collect()
+    }
+
+    fn bound(&self, block: &Block, values: &Values) -> Result<BoundStatement> {
+        let text = substitute(block, values, &[])?;
+        let bound = bind(statement(&text), self.target.capabilities.placeholder);
+        Ok(BoundStatement { name: block.name.clone(), sql: bound.sql, binds: bound.binds })
+    }
+
+    fn eval(&self, expr: &Expr) -> Result<f64> {
+        expr.eval(&self.facts).map_err(|what| Error::usage(&self.entry.place, what))
+    }
+
+    fn client(&self, params: &Params) -> Result<JobCode> {
+        let workload = &self.entry.workload;
+        let (mut branches, mut upto) = (Vec::new(), 0.0);
+        let chances =
+            workload.client.iter().map(|branch| branch.chance.as_ref().map(|chance| self.eval(chance)).transpose());
+        let chances = chances.collect::<Result<Vec<_>>>()?;
+        let rest = 100.0 - chances.iter().flatten().sum::<f64>();
+        for (branch, chance) in workload.client.iter().zip(chances) {
+            upto += chance.unwrap_or(rest);
+            branches.push(self.branch(branch, upto)?);
+        }
+        if !(-1e-9..=100.0 + 1e-9).contains(&rest) || upto > 100.0 + 1e-9 {
+            let what = format!("the chances of {}'s branches add up to more than 100", workload.id);
+            return Err(Error::usage(&self.entry.place, what));
+        }
+        let shared_read = params.get("read_tx").is_some_and(|value| value == "slice");
+        Ok(JobCode::Client { branches, binds: workload.binds.clone(), shared_read })
+    }
+
+    fn branch(&self, branch: &ClientBranch, upto: f64) -> Result<Branch> {
+        let steps = branch.steps.iter().map(|step| self.bound(self.block(step)?, &self.values));
+        let times = branch.times.as_ref().map_or(Ok(1.0), |times| self.eval(times))?;
+        if !(1.0..=1e9).contains(&times) {
+            let what = format!("{} repeats its steps {times} times", self.entry.workload.id);
+            return Err(Error::usage(&self.entry.place, what));
+        }
+        Ok(Branch {
+            upto,
+            commit: branch.commit,
+            statements: steps.collect::<Result<_>>()?,
+            times: times.round() as u32,
+        })
+    }
+
+    /// Bulk loads go into a table of the workload's own that its setup creates, named as the workload.
+    fn bulk(&self) -> Result<JobCode> {
+        let batch = self.eval(&Expr("batch".into()))?;
+        let table = format!("{}{}", self.target.capabilities.prefix, object_name(&self.entry.workload.id));
+        Ok(JobCode::Bulk { table, batch: batch.round() as u64 })
+    }
+
+    /// The harness with the workload's body in it: a procedure if ops commit, else a function.
+    fn routine(&self, harness: &Harness<'_>, params: &Params) -> Result<Routine> {
+        let kind = if self.entry.workload.commits { "procedure" } else { "function" };
+        let body = substitute(self.block("body")?, &self.values, &[])?;
+        let declare =
+            self.find("declare").map(|block| substitute(block, &self.values, &[])).transpose()?.unwrap_or_default();
+        let digest =
+            hex(&digest(self.entry.workload.revision, params, [&body, &declare].into_iter().map(String::as_str)), 8);
+        let name = format!("{}w_{}_{digest}", self.target.capabilities.prefix, object_name(&self.entry.workload.id));
+        let mut values = self.values.clone();
+        values.extend([("routine".into(), name.clone()), ("body".into(), body), ("declare".into(), declare)]);
+        let harness = HarnessBlocks { blocks: harness, engine: self.target.engine, kind };
+        let drop = substitute(harness.of_kind("drop")?, &values, &[])?;
+        let create = substitute(harness.get(kind)?, &values, &[])?;
+        Ok(Routine {
+            call: self.bound(harness.of_kind("call")?, &values)?,
+            create: vec![statement(&create).into()],
+            drop: vec![statement(&drop).into()],
+            name,
+        })
+    }
+}
+
+struct HarnessBlocks<'a> {
+    blocks: &'a Harness<'a>,
+    engine: &'a str,
+    /// `function` or `procedure`.
+    kind: &'a str,
+}
+
+impl HarnessBlocks<'_> {
+    fn get(&self, name: &str) -> Result<&Block> {
+        self.blocks.get(name).copied().ok_or_else(|| {
+            let place = format!("catalog/harness/{}.sql", self.engine);
+            Error::usage(place, format!("there is no block '{name}'")).advise("the database drive needs it")
+        })
+    }
+    /// `call-function`, else `call` for both kinds.
+    fn of_kind(&self, verb: &str) -> Result<&Block> {
+        match self.blocks.get(format!("{verb}-{}", self.kind).as_str()) {
+            Some(block) => Ok(block),
+            None => self.get(verb),
+        }
+    }
+}
+
+/// `SRV-QUERY1` as part of an object's name: `srv_query1`.
+fn object_name(id: &str) -> String {
+    id.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+}
+
+/// SHA-256 over revision, parameters and all SQL, 16 hex digits: equal hashes did the same work.
+pub(super) fn hash(revision: u32, params: &Params, parts: &[PartPlan]) -> String {
+    let sql: Vec<String> = parts.iter().flat_map(all_sql).collect();
+    hex(&digest(revision, params, sql.iter().map(String::as_str)), 16)
+}
+
+fn all_sql(part: &PartPlan) -> Vec<String> {
+    let mut sql: Vec<String> = part.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    sql.extend(part.setup_sql());
+    match &part.code {
+        JobCode::Routine(routine) => sql.push(routine.call.sql.clone()),
+        JobCode::Client { branches, binds, shared_read } => {
+            sql.extend(branches.iter().map(|branch| format!("{branch:?}")));
+            sql.push(format!("{binds:?} {shared_read}"));
+        }
+        JobCode::Bulk { table, batch } => sql.push(format!("{table} {batch}")),
+    }
+    sql.extend(part.teardown_sql());
+    sql
+}
+
+/// Fields are closed by a zero byte, so that no two lists of fields have the same bytes.
+fn digest<'a>(revision: u32, params: &Params, sql: impl Iterator<Item = &'a str>) -> Vec<u8> {
+    let mut hasher = Sha256::new();
+    let mut field = |text: &str| {
+        hasher.update(text.as_bytes());
+        hasher.update([0]);
+    };
+    field(&revision.to_string());
+    params.iter().for_each(|(name, value)| field(&format!("{name}={value}")));
+    sql.for_each(&mut field);
+    hasher.finalize().to_vec()
+}
+
+fn hex(bytes: &[u8], digits: usize) -> String {
+    bytes.iter().flat_map(|byte| format!("{byte:02x}").chars().collect::<Vec<_>>()).take(digits).collect()
+}

@@ -1,0 +1,65 @@
+//! Parameters of a workload: defaults, engine defaults, and the check of given values.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+use crate::model::{Facts, Param, Workload};
+
+/// Parameters as text, by name.
+pub(super) type Params = BTreeMap<String, String>;
+
+/// The complete parameters: `given` over the engine's defaults over the defaults.
+///
+/// # Errors
+/// An unknown parameter or a value that is not allowed; names what is allowed. `place` is what the user wrote.
+pub(super) fn complete(workload: &Workload, engine: &str, given: &Params, place: &str) -> Result<Params> {
+    if let Some(unknown) = given.keys().find(|name| !workload.params.iter().any(|param| param.name == **name)) {
+        return Err(unknown_param(workload, unknown, place));
+    }
+    let value = |param: &Param| {
+        let default = param.engine_default.get(engine).unwrap_or(&param.default);
+        let value = given.get(&param.name).unwrap_or(default);
+        check(param, value).map_err(|what| Error::usage(place, what)).map(|()| (param.name.clone(), value.clone()))
+    };
+    workload.params.iter().map(value).collect()
+}
+
+fn unknown_param(workload: &Workload, name: &str, place: &str) -> Error {
+    let known: Vec<_> = workload.params.iter().map(|param| param.name.as_str()).collect();
+    let error = Error::usage(place, format!("{} has no parameter '{name}'", workload.id));
+    match known.is_empty() {
+        true => error.advise("it has none"),
+        false => error.advise(format!("it has: {}", known.join(", "))),
+    }
+}
+
+fn check(param: &Param, value: &str) -> std::result::Result<(), String> {
+    let Param { name, values, min, max, .. } = param;
+    if !values.is_empty() {
+        let allowed = values.iter().any(|allowed| allowed == value);
+        return if allowed {
+            Ok(())
+        } else {
+            Err(format!("{name}={value} is not allowed; allowed: {}", values.join(", ")))
+        };
+    }
+    let fits = |number: i64| min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max);
+    match value.parse::<i64>() {
+        Ok(number) if fits(number) => Ok(()),
+        _ => Err(format!("{name}={value} is not allowed; allowed: whole numbers{}", range(*min, *max))),
+    }
+}
+
+fn range(min: Option<i64>, max: Option<i64>) -> String {
+    match (min, max) {
+        (Some(min), Some(max)) => format!(" from {min} to {max}"),
+        (Some(min), None) => format!(" from {min}"),
+        (None, Some(max)) => format!(" up to {max}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The parameters that are numbers, as facts.
+pub(super) fn facts(params: &Params) -> Facts {
+    params.iter().filter_map(|(name, value)| Some((name.clone(), value.parse::<i64>().ok()? as f64))).collect()
+}
