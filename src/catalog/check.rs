@@ -1,12 +1,252 @@
-//! Checks of the whole catalogue that no single file can make.
+//! Checks of the whole catalogue that no single file can make: names, references, expressions, SQL blocks.
 
-use super::Catalog;
-use crate::error::Result;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::{Error, Result};
+use crate::model::{Bind, Claim, Drive, Expr, Facts, Param, Workload};
+use crate::sql::{Block, bind_names, placeholders};
+
+use super::{Catalog, Entry, parse_selection};
+
+/// Own counts that claims may use beside counters and facts.
+const COUNTS: [&str; 6] = ["ops", "rows", "commits", "units", "s", "job_s"];
+const TABLES: [&str; 2] = ["small", "big"];
 
 /// Checks everything.
 ///
 /// # Errors
-/// The first finding, with its `file:line` and how many more there are.
-pub(super) fn catalog(_catalog: &Catalog) -> Result<()> {
-    Ok(())
+/// The first finding, with its `file:line`, and how many more there are.
+pub(super) fn catalog(catalog: &Catalog) -> Result<()> {
+    let engines = catalog.engines();
+    let mut findings: Vec<Error> = unique_names(catalog).into_iter().collect();
+    for entry in catalog.entries() {
+        let found = workload(catalog, entry, &engines).into_iter();
+        findings.extend(found.map(|what| Error::usage(&entry.place, format!("{}: {what}", entry.workload.id))));
+    }
+    findings.extend(catalog.suites().iter().flat_map(|suite| {
+        suite.entries.iter().filter_map(|entry| suite_entry(catalog, &suite.id, &entry.workload).err())
+    }));
+    let more = findings.len().saturating_sub(1);
+    match findings.into_iter().next() {
+        None => Ok(()),
+        Some(first) if more > 0 && first.advice.is_empty() => {
+            Err(first.advise(format!("there are {more} more findings")))
+        }
+        Some(first) => Err(first),
+    }
+}
+
+/// Ids and aliases share one name space.
+fn unique_names(catalog: &Catalog) -> Option<Error> {
+    let mut seen: BTreeMap<String, &Entry> = BTreeMap::new();
+    for entry in catalog.entries() {
+        let codes = entry.workload.aliases.iter().map(|alias| &alias.code);
+        for name in std::iter::once(&entry.workload.id).chain(codes) {
+            if let Some(earlier) = seen.insert(name.to_ascii_uppercase(), entry) {
+                let what = format!("{name} is already a name of {} ({})", earlier.workload.id, earlier.place);
+                return Some(Error::usage(&entry.place, what));
+            }
+        }
+    }
+    None
+}
+
+fn suite_entry(catalog: &Catalog, suite: &str, text: &str) -> Result<()> {
+    let name = parse_selection(text)?.0;
+    let found = catalog.find(&name).map(drop);
+    found.map_err(|error| Error::usage(format!("catalog/suites/{suite}.toml"), error.what).advise(error.advice))
+}
+
+/// Findings of one workload, without its place.
+fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
+    let workload = &entry.workload;
+    let mut findings = shape(workload);
+    findings.extend(workload.params.iter().filter_map(param));
+    findings.extend(aliases(workload));
+    findings.extend(parts(catalog, workload));
+    findings.extend(expressions(workload));
+    let runs_on = engines.iter().filter(|engine| !workload.unsupported.contains_key(**engine));
+    findings.extend(runs_on.flat_map(|engine| on_engine(catalog, entry, engine)));
+    findings.extend(around(entry, engines));
+    findings
+}
+
+fn shape(workload: &Workload) -> Vec<String> {
+    let mut findings = Vec::new();
+    let mut expect = |holds: bool, what: &str| {
+        if !holds {
+            findings.push(what.to_string());
+        }
+    };
+    let loops = !workload.client.is_empty() || workload.bulk;
+    let upper = workload.id.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-');
+    expect(upper && !workload.id.is_empty(), "an id has capital letters, digits and '-' only");
+    expect(workload.revision >= 1, "the revision starts at 1");
+    expect(workload.parts.is_empty() || !loops, "a mixed workload has parts and no steps of its own");
+    expect(
+        !workload.bulk || workload.params.iter().any(|param| param.name == "batch"),
+        "a bulk load needs the parameter 'batch'",
+    );
+    expect(
+        workload.client.iter().filter(|branch| branch.chance.is_none()).count() <= 1,
+        "two branches take the rest of the chances",
+    );
+    expect(workload.client.iter().all(|branch| !branch.steps.is_empty()), "a branch has no steps");
+    let tables = workload.tables.iter().chain(&workload.warm);
+    expect(tables.into_iter().all(|table| TABLES.contains(&table.as_str())), "tables are small and big");
+    expect(
+        workload.warm.iter().all(|table| workload.tables.contains(table)),
+        "a table to warm is not among its tables",
+    );
+    for kpm in std::iter::once(&workload.kpm).chain(&workload.second) {
+        expect(!kpm.unit.is_empty(), "a metric has no unit");
+        expect(kpm.scale > 0.0 && kpm.scale.is_finite(), "the scale of a metric is not above 0");
+    }
+    findings
+}
+
+fn param(param: &Param) -> Option<String> {
+    let defaults = std::iter::once(&param.default).chain(param.engine_default.values());
+    let bad = defaults.into_iter().find(|value| !allowed(param, value))?;
+    Some(format!("the default {}={bad} is not an allowed value", param.name))
+}
+
+fn allowed(param: &Param, value: &str) -> bool {
+    if !param.values.is_empty() {
+        return param.values.iter().any(|known| known == value);
+    }
+    let fits = |number: i64| param.min.is_none_or(|min| number >= min) && param.max.is_none_or(|max| number <= max);
+    value.parse().is_ok_and(fits)
+}
+
+fn fixed(workload: &Workload, params: &BTreeMap<String, String>) -> Option<String> {
+    params.iter().find_map(|(name, value)| match workload.params.iter().find(|param| param.name == *name) {
+        None => Some(format!("{} has no parameter '{name}'", workload.id)),
+        Some(param) => (!allowed(param, value)).then(|| format!("{name}={value} is not allowed for {}", workload.id)),
+    })
+}
+
+fn aliases(workload: &Workload) -> Vec<String> {
+    let findings = workload.aliases.iter().filter_map(|alias| Some((alias, fixed(workload, &alias.params)?)));
+    findings.map(|(alias, what)| format!("alias {}: {what}", alias.code)).collect()
+}
+
+fn parts(catalog: &Catalog, workload: &Workload) -> Vec<String> {
+    let finding = |part: &crate::model::Part| match catalog.find(&part.workload) {
+        Err(error) => Some(format!("part {}: {}", part.workload, error.what)),
+        Ok(asked) if !asked.entry.workload.parts.is_empty() => Some(format!("part {} is mixed itself", part.workload)),
+        Ok(asked) => fixed(&asked.entry.workload, &part.params).map(|what| format!("part {}: {what}", part.workload)),
+    };
+    workload.parts.iter().filter_map(finding).collect()
+}
+
+/// Facts by name with some value: what expressions of this workload may use.
+fn sample_facts(workload: &Workload) -> Facts {
+    let numeric = workload.params.iter().filter_map(|param| Some((param.name.clone(), param.default.parse().ok()?)));
+    let data = data_fact_names().map(|name| (name, 16_000.0));
+    numeric.chain(data).chain([("jobs".to_string(), 1.0)]).collect()
+}
+
+fn data_fact_names() -> impl Iterator<Item = String> {
+    let of_table = |table| ["rows", "key25", "key125", "key320", "mb"].map(|fact| format!("{table}_{fact}"));
+    TABLES.into_iter().flat_map(of_table)
+}
+
+fn expressions(workload: &Workload) -> Vec<String> {
+    let facts = sample_facts(workload);
+    let mut with_counts = facts.clone();
+    with_counts.extend(COUNTS.map(|name| (name.to_string(), 1.0)));
+    let mut plain: Vec<&Expr> = vec![&workload.work];
+    plain.extend(workload.binds.values().filter_map(|bind| match bind {
+        Bind::Random(expr) | Bind::Constant(expr) => Some(expr),
+        Bind::Job | Bind::Sequence => None,
+    }));
+    plain.extend(workload.client.iter().flat_map(|branch| branch.chance.iter().chain(&branch.times)));
+    if let Some(answer) = &workload.answer {
+        plain.extend(answer.binds.values().chain(&answer.rows).chain(answer.sums.values()).chain(&answer.sink));
+    }
+    let claims = workload.contract.iter().chain(&workload.crosscheck);
+    let of_claims = claims.clone().flat_map(|claim| claim.min.iter().chain(&claim.max).chain(&claim.equals));
+    let findings = plain.into_iter().filter_map(|expr| expr.eval(&facts).err());
+    findings.chain(of_claims.filter_map(|expr| expr.eval(&with_counts).err())).chain(claims.filter_map(claim)).collect()
+}
+
+fn claim(claim: &Claim) -> Option<String> {
+    if claim.min.is_none() && claim.max.is_none() && claim.equals.is_none() {
+        return Some(format!("the claim on {} has none of min, max, equals", claim.what));
+    }
+    let known = [Drive::Database, Drive::Client].map(Drive::name);
+    let drive = claim.drives.iter().find(|drive| !known.contains(&drive.as_str()))?;
+    Some(format!("the claim on {} names the unknown drive '{drive}'", claim.what))
+}
+
+/// Blocks of every drive that the workload has on an engine: present, only known names, only declared binds.
+fn on_engine(catalog: &Catalog, entry: &Entry, engine: &str) -> Vec<String> {
+    let workload = &entry.workload;
+    if !workload.parts.is_empty() {
+        return Vec::new();
+    }
+    let drivable = |drive: Drive| {
+        let of_engine = format!("{engine}.{}", drive.name());
+        !workload.undrivable.contains_key(drive.name()) && !workload.undrivable.contains_key(&of_engine)
+    };
+    let mut findings = Vec::new();
+    if !workload.bulk && !catalog.harness(engine).is_empty() && drivable(Drive::Database) {
+        findings.extend(block(entry, engine, "body", None));
+    }
+    if !workload.bulk && drivable(Drive::Client) {
+        if workload.client.is_empty() {
+            findings.push("it has no client branch, and 'undrivable' does not say why".into());
+        }
+        let steps = workload.client.iter().flat_map(|branch| &branch.steps);
+        let declared: BTreeSet<&str> = workload.binds.keys().map(String::as_str).collect();
+        findings.extend(steps.flat_map(|step| block(entry, engine, step, Some(&declared))));
+        findings.extend(answer(entry, engine));
+    }
+    findings
+        .extend(entry.blocks.resolve(engine, &workload.id, "declare").and_then(|found| names(workload, found, &[])));
+    findings
+}
+
+fn answer(entry: &Entry, engine: &str) -> Vec<String> {
+    let Some(answer) = &entry.workload.answer else { return Vec::new() };
+    let declared = answer.binds.keys().map(String::as_str).collect();
+    answer.step.iter().flat_map(|step| block(entry, engine, step, Some(&declared))).collect()
+}
+
+/// Findings of one block; `binds` are the names that it may bind, none = any (bodies have no binds).
+fn block(entry: &Entry, engine: &str, short: &str, binds: Option<&BTreeSet<&str>>) -> Vec<String> {
+    let Some(found) = entry.blocks.resolve(engine, &entry.workload.id, short) else {
+        return vec![format!("there is no block '{}.{short}' or '{short}' for {engine}", entry.workload.id)];
+    };
+    let unknown =
+        binds.and_then(|binds| bind_names(&found.text).into_iter().find(|name| !binds.contains(name.as_str())));
+    let unknown =
+        unknown.map(|name| format!("{}: block {} binds :{name}, which is not declared", found.place(), found.name));
+    names(&entry.workload, found, &[]).into_iter().chain(unknown).collect()
+}
+
+/// A `{{name}}` that nothing gives.
+fn names(workload: &Workload, block: &Block, also: &[&str]) -> Option<String> {
+    let known = |name: &str| {
+        let fact = data_fact_names().any(|fact| fact == name && !name.ends_with("_mb"));
+        let param = workload.params.iter().any(|param| param.name == name);
+        fact || param || TABLES.contains(&name) || matches!(name, "prefix" | "pad") || also.contains(&name)
+    };
+    let (range, name) = placeholders(&block.text).into_iter().find(|(_, name)| !known(name))?;
+    Some(format!("{}: block {} uses the unknown {{{{{name}}}}}", block.place_at(range.start), block.name))
+}
+
+/// Setup and teardown: every block must exist for some engine; where it does not, there is nothing to do.
+fn around(entry: &Entry, engines: &[&str]) -> Vec<String> {
+    let blocks = entry.workload.setup.iter().chain(&entry.workload.teardown);
+    let finding = |short: &String| {
+        let found: Vec<_> =
+            engines.iter().filter_map(|engine| entry.blocks.resolve(engine, &entry.workload.id, short)).collect();
+        match found.is_empty() && !engines.is_empty() {
+            true => Some(format!("there is no block '{short}' for any engine")),
+            false => found.into_iter().find_map(|block| names(&entry.workload, block, &["jobs"])),
+        }
+    };
+    blocks.filter_map(finding).collect()
 }

@@ -110,11 +110,12 @@ impl Catalog {
         &self.profiles
     }
 
-    /// Engines that the catalogue has SQL for (probes, harness or data set).
+    /// Engines that the catalogue has SQL files for.
     pub fn engines(&self) -> Vec<&str> {
         let datasets = self.datasets.values().flat_map(|dataset| dataset.blocks.engines());
         let keys = self.harness.keys().chain(self.probes.keys()).map(String::as_str);
-        let mut engines: Vec<_> = keys.chain(datasets).collect();
+        let workloads = self.entries.iter().flat_map(|entry| entry.blocks.engines());
+        let mut engines: Vec<_> = keys.chain(datasets).chain(workloads).collect();
         engines.sort_unstable();
         engines.dedup();
         engines
