@@ -8,30 +8,6 @@
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
 -- v_commits, v_sink, and its own declarations.
 
--- name: session.1
--- one process per job: a worker process would make one job two
-set max_parallel_workers_per_gather = 0
-
--- name: session.2
-set max_parallel_maintenance_workers = 0
-
--- name: session.3
--- compiling pays for long statements only and would fall into the first ops of each session
-set jit = off
-
--- name: session.4
--- the same plan from the first op on, in both drives
-set plan_cache_mode = force_generic_plan
-
--- name: session.5
-set default_transaction_isolation = 'read committed'
-
--- name: session.6
-set statement_timeout = 0
-
--- name: session.7
-set idle_in_transaction_session_timeout = 0
-
 -- name: function
 create or replace function {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
   p_seed bigint, out ops bigint, out rows bigint, out commits bigint, out sink float8, out seed bigint,

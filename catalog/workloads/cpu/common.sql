@@ -18,12 +18,6 @@ with recursive
     select a, b, ln(abs(b - 17) + 2) * power(sqrt(abs(7 - b)) + 1, 1.5) / 1000 from second)
 select sum(a + b - c * 0.5) as total from third
 
--- name: drop-helper
-select 1
-
--- name: create-helper
-select 1
-
 -- name: CPU-FIBONACCI.fib
 -- the tree of calls: fib(n) calls fib(n - 1) and fib(n - 2) unless n < 2
 with recursive call(k) as (

@@ -1,0 +1,23 @@
+-- SQLite: what a session can tell. The counters are those of the job's own connections, which the engine reads from the
+-- library itself (sqlite3_db_status, sqlite3_stmt_status); there is no server that could count for all.
+
+-- name: version
+select sqlite_version() as version
+
+-- name: settings.pragmas
+-- of the session that asks; jobs' sessions are opened with the same settings
+select 'journal_mode' as name, journal_mode as value from pragma_journal_mode
+union all select 'synchronous', synchronous from pragma_synchronous
+union all select 'cache_size', cache_size from pragma_cache_size
+union all select 'page_size', page_size from pragma_page_size
+union all select 'wal_autocheckpoint', wal_autocheckpoint from pragma_wal_autocheckpoint
+union all select 'locking_mode', locking_mode from pragma_locking_mode
+union all select 'temp_store', temp_store from pragma_temp_store
+union all select 'auto_vacuum', auto_vacuum from pragma_auto_vacuum
+union all select 'busy_timeout', timeout from pragma_busy_timeout
+union all select 'cache_spill', cache_spill from pragma_cache_spill
+union all select 'encoding', encoding from pragma_encoding
+
+-- name: settings.build
+-- what the library was compiled with
+select 'compile_options' as name, group_concat(compile_options, ' ') as value from pragma_compile_options
