@@ -10,7 +10,6 @@ select 'journal_mode' as name, journal_mode as value from pragma_journal_mode
 union all select 'synchronous', synchronous from pragma_synchronous
 union all select 'cache_size', cache_size from pragma_cache_size
 union all select 'page_size', page_size from pragma_page_size
-union all select 'wal_autocheckpoint', wal_autocheckpoint from pragma_wal_autocheckpoint
 union all select 'locking_mode', locking_mode from pragma_locking_mode
 union all select 'temp_store', temp_store from pragma_temp_store
 union all select 'auto_vacuum', auto_vacuum from pragma_auto_vacuum

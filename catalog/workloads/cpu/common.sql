@@ -27,3 +27,7 @@ with recursive call(k) as (
   union all
   select k - 2 from call where k >= 2)
 select sum(case when k < 2 then k else 0 end) as result, count(*) as calls from call
+
+-- name: CPU-LOOP.loop
+with recursive turn(n) as (select 1 union all select n + 1 from turn where n < 1000000)
+select count(*) as turns from turn

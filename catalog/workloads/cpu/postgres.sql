@@ -112,3 +112,8 @@ v_rows := v_rows + 1;
 
 -- name: CPU-FIBONACCI.fib
 select {{prefix}}cpu_fibonacci(cast(:n as int)) as result
+
+-- name: CPU-LOOP.body
+for v_turn in 1..1000000 loop
+end loop;
+v_sink := 1000000;

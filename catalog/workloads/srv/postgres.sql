@@ -40,3 +40,13 @@ v_count bigint;
 perform * from {{small}} where quantity = -1;
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
+
+-- name: SRV-UPDATE1.declare
+v_count bigint;
+
+-- name: SRV-UPDATE1.body
+update {{small}} set status = status + 1 where id = 1 + (v_seed * {{small_rows}} >> 31);
+get diagnostics v_count = row_count;
+commit;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 1;
