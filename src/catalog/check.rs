@@ -217,7 +217,10 @@ fn answer(entry: &Entry, engine: &str) -> Vec<String> {
 /// Findings of one block; `binds` are the names that it may bind, none = any (bodies have no binds).
 fn block(entry: &Entry, engine: &str, short: &str, binds: Option<&BTreeSet<&str>>) -> Vec<String> {
     let Some(found) = entry.blocks.resolve(engine, &entry.workload.id, short) else {
-        return vec![format!("there is no block '{}.{short}' or '{short}' for {engine}", entry.workload.id)];
+        return vec![format!(
+            "there is no block '{}.{short}' or '{short}' for {engine}, and no 'unsupported' or 'undrivable' says why",
+            entry.workload.id
+        )];
     };
     let unknown =
         binds.and_then(|binds| bind_names(&found.text).into_iter().find(|name| !binds.contains(name.as_str())));

@@ -19,6 +19,9 @@ mod lookup;
 mod versions;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 pub use lists::{Group, Profile, Suite, SuiteEntry};
 pub use lookup::{Asked, parse_selection};
 

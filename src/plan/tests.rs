@@ -1,1 +1,305 @@
+use std::fs;
 
+use super::*;
+use crate::engine::Placeholder;
+use crate::model::{Commit, JobCode, Ramp};
+
+const GROUP: &str = r#"
+id = "T"
+title = "Test"
+
+[[workload]]
+id = "T-READ"
+title = "read"
+revision = 1
+aliases = [{ code = "R1", params = { rows = "25" } }, { code = "R2" }]
+tables = ["small"]
+kpm = { value = "ops", unit = "qps", better = "higher" }
+binds = { key = { random = "small_key25" } }
+client = [{ steps = ["get"] }]
+[[workload.params]]
+name = "rows"
+default = "1"
+values = ["1", "25"]
+about = "rows"
+[[workload.params]]
+name = "org"
+default = "default"
+values = ["default", "heap", "iot"]
+about = "organisation"
+[[workload.params]]
+name = "read_tx"
+default = "op"
+engine_default = { lite = "slice" }
+values = ["op", "slice"]
+about = "transaction"
+
+[[workload]]
+id = "T-WRITE"
+title = "write"
+revision = 1
+commits = true
+tables = ["big"]
+kpm = { value = "ops", unit = "tps", better = "higher" }
+binds = { id = "job" }
+client = [
+  { chance = "update_pct", commit = "block", steps = ["change"], times = 2 },
+  { steps = ["look"] },
+]
+setup = ["make"]
+[[workload.params]]
+name = "update_pct"
+default = "20"
+min = 0
+max = 100
+about = "share"
+
+[[workload]]
+id = "T-LOCAL"
+title = "client only, not on lite"
+revision = 1
+kpm = { value = "ops", unit = "qps", better = "higher" }
+client = [{ steps = ["one"] }]
+[workload.unsupported]
+lite = "it lacks this"
+[workload.undrivable]
+database = "it needs a client"
+
+[[workload]]
+id = "T-MIXED"
+title = "mixed"
+revision = 1
+kpm = { value = "ops", unit = "qps", better = "higher" }
+parts = [{ workload = "T-READ" }, { workload = "T-WRITE", params = { update_pct = "40" } }]
+
+[[workload]]
+id = "T-BULK"
+title = "bulk"
+revision = 1
+bulk = true
+kpm = { value = "rows", unit = "rows/s", better = "higher" }
+[[workload.params]]
+name = "batch"
+default = "500"
+min = 1
+about = "rows"
+"#;
+
+const COMMON: &str = "-- name: T-READ.get\nselect * from {{small}} where key25 = :key limit {{rows}};\n\
+-- name: change\nupdate {{big}} set status = 1 where id = :id;\n-- name: look\nselect :id::int\n-- name: one\nselect 1\n";
+const SERVER: &str = "-- name: T-READ.body\nperform 1 from {{small}};\n-- name: T-WRITE.declare\nv int;\n\
+-- name: T-WRITE.body\nupdate {{big}} set status = 2;\ncommit;\n-- name: make\ncreate table {{prefix}}own (jobs int default {{jobs}});\n";
+const HARNESS: &str = "-- name: function\ncreate function {{routine}}() as $$\ndeclare\n  {{declare}}\nbegin\n  {{body}}\nend $$;\n\
+-- name: procedure\ncreate procedure {{routine}}() as $$ declare {{declare}} begin {{body}} end $$;\n\
+-- name: call\nselect * from {{routine}}(:job, :seed);\n-- name: drop-function\ndrop function {{routine}};\n-- name: drop-procedure\ndrop procedure {{routine}};\n";
+const SUITE: &str = r#"
+id = "both"
+title = "both"
+size_gb = 1
+jobs = "1,cores"
+duration_s = 3
+[[entry]]
+workload = "T-READ:rows=25"
+[[entry]]
+workload = "T-LOCAL"
+jobs = "2"
+duration_s = 1.5
+"#;
+
+fn fixture() -> Catalog {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("workloads/t/group.toml", GROUP);
+    write("workloads/t/common.sql", COMMON);
+    write("workloads/t/server.sql", SERVER);
+    write("harness/server.sql", HARNESS);
+    write("suites/both.toml", SUITE);
+    Catalog::only_dir(dir.path()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn server() -> Request {
+    let capabilities = Capabilities {
+        drives: &[Drive::Database, Drive::Client],
+        placeholder: Placeholder::Dollar,
+        prefix: "dbdyno.",
+        orgs: &["heap"],
+        parallel_load: true,
+        parallel_index: true,
+        in_process: false,
+        url_schemes: &[],
+        private_server: true,
+    };
+    Request {
+        engine: "server".into(),
+        capabilities,
+        suites: vec![],
+        workloads: vec![],
+        jobs: None,
+        drive: None,
+        warmup_s: None,
+        duration_s: None,
+        ops_per_job: None,
+        size_gb: Some(1.0),
+        seed: 42,
+        cores: 4,
+    }
+}
+
+fn lite() -> Request {
+    let capabilities = Capabilities {
+        drives: &[Drive::Client],
+        placeholder: Placeholder::QuestionNumber,
+        prefix: "",
+        orgs: &["rowid"],
+        ..server().capabilities
+    };
+    Request { engine: "lite".into(), capabilities, ..server() }
+}
+
+fn asking(text: &str, request: Request) -> Request {
+    Request { workloads: vec![text.into()], ..request }
+}
+
+fn planned(text: &str, request: Request) -> Plan {
+    build(&fixture(), &asking(text, request)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refused(text: &str, request: Request) -> String {
+    build(&fixture(), &asking(text, request)).unwrap_err().to_string()
+}
+
+#[test]
+fn a_routine_is_the_harness_with_the_body_in_it() {
+    let plan = planned("t-read", server());
+    let JobCode::Routine(routine) = &plan.selections[0].parts[0].code else { panic!("database drive first") };
+    assert!(routine.name.starts_with("dbdyno.w_t_read_"), "{}", routine.name);
+    assert_eq!(routine.name.len(), "dbdyno.w_t_read_".len() + 8);
+    let expected =
+        format!("create function {}() as $$\ndeclare\n  \nbegin\n  perform 1 from dbdyno.small;\nend $$", routine.name);
+    assert_eq!(routine.create, [expected]);
+    assert_eq!(routine.call.sql, format!("select * from {}($1, $2)", routine.name));
+    assert_eq!(routine.call.binds, ["job", "seed"]);
+    assert_eq!(routine.drop, [format!("drop function {}", routine.name)]);
+    assert_eq!(plan.tables, ["small"]);
+}
+
+#[test]
+fn committing_routines_are_procedures_and_jobs_stay_open_in_setup() {
+    let plan = planned("T-WRITE", server());
+    let part = &plan.selections[0].parts[0];
+    let JobCode::Routine(routine) = &part.code else { panic!("database drive first") };
+    assert!(routine.create[0].contains("declare v int; begin update dbdyno.big set status = 2;\ncommit; end"));
+    assert_eq!(part.setup, ["create table dbdyno.own (jobs int default {{jobs}})"]);
+    assert_eq!(crate::sql::bind_late(&part.setup[0], 8), "create table dbdyno.own (jobs int default 8)");
+}
+
+#[test]
+fn client_branches_cumulate_their_chances() {
+    let plan = planned("T-WRITE:update_pct=30", lite());
+    let part = &plan.selections[0].parts[0];
+    let JobCode::Client { branches, shared_read, .. } = &part.code else { panic!("lite has the client drive only") };
+    let shape: Vec<_> = branches.iter().map(|branch| (branch.upto, branch.commit, branch.times)).collect();
+    assert_eq!(shape, [(30.0, Commit::Block, 2), (100.0, Commit::None, 1)]);
+    assert_eq!(branches[0].statements[0].sql, "update big set status = 1 where id = ?1");
+    assert_eq!(branches[1].statements[0].sql, "select ?1::int");
+    assert!(!shared_read);
+    assert!(part.setup.is_empty(), "only the server has the block 'make'");
+    assert_eq!(part.facts.get("update_pct"), Some(&30.0));
+}
+
+#[test]
+fn parameters_come_from_alias_engine_and_default() {
+    let selection = planned("r1", lite()).selections.remove(0);
+    assert_eq!(selection.asked_as.as_deref(), Some("R1"));
+    assert_eq!(selection.params["rows"], "25");
+    assert_eq!(selection.params["read_tx"], "slice");
+    let JobCode::Client { branches, shared_read, .. } = &selection.parts[0].code else { panic!() };
+    assert!(shared_read);
+    assert_eq!(branches[0].statements[0].sql, "select * from small where key25 = ?1 limit 25");
+    assert_eq!(planned("T-READ", server()).selections[0].params["read_tx"], "op");
+}
+
+#[test]
+fn bad_requests_are_one_line_and_say_what_is_allowed() {
+    let line = refused("T-READ:rows=7", server());
+    assert_eq!(line, "--workload T-READ:rows=7: rows=7 is not allowed; allowed: 1, 25");
+    let line = refused("T-WRITE:update_pct=101", server());
+    assert!(line.ends_with("update_pct=101 is not allowed; allowed: whole numbers from 0 to 100"), "{line}");
+    assert!(refused("T-READ:row=1", server()).ends_with("T-READ has no parameter 'row'; it has: rows, org, read_tx"));
+    assert!(refused("R1:rows=1", server()).contains("R1 means rows=25"));
+    assert!(refused("T-REED", server()).contains("unknown workload 'T-REED'; did you mean T-READ"));
+    assert!(refused("T-LOCAL", lite()).contains("T-LOCAL cannot run on lite: it lacks this"));
+    assert!(refused("T-READ:org=iot", server()).contains("no table organisation 'iot' (there is: heap)"));
+    let database = Request { drive: Some(Drive::Database), ..lite() };
+    assert!(refused("T-READ", database).contains("lite has no database drive"));
+    let zero = Request { jobs: Some("0".into()), ..lite() };
+    assert!(refused("T-READ", zero).starts_with("--jobs 0: 0 is not between 1 and 10000"));
+    assert!(build(&fixture(), &server()).unwrap_err().to_string().contains("no workload is selected"));
+}
+
+#[test]
+fn another_drive_is_taken_where_the_first_cannot() {
+    assert_eq!(planned("T-LOCAL", server()).selections[0].drive, Drive::Client);
+    let asked = Request { drive: Some(Drive::Database), ..server() };
+    assert!(refused("T-LOCAL", asked).contains("database drive: it needs a client"));
+}
+
+#[test]
+fn a_suite_gives_size_jobs_and_window_and_leaves_out_with_reason() {
+    let request = |base: Request| Request { suites: vec!["both".into()], size_gb: None, ..base };
+    let plan = build(&fixture(), &request(server())).unwrap();
+    assert_eq!((plan.suite.as_str(), plan.size_gb), ("both", 1.0));
+    assert_eq!(plan.selections[0].ramp, Ramp::Fixed(vec![1, 4]));
+    assert_eq!(plan.selections[0].window.duration_s, 3.0);
+    assert_eq!((plan.selections[1].ramp.clone(), plan.selections[1].window.duration_s), (Ramp::Fixed(vec![2]), 1.5));
+    let plan = build(&fixture(), &request(lite())).unwrap();
+    assert_eq!(plan.left_out, [("T-LOCAL".to_string(), "it lacks this".to_string())]);
+    let fixed = Request { ops_per_job: Some(10), jobs: Some("1".into()), ..request(server()) };
+    let plan = build(&fixture(), &fixed).unwrap();
+    assert_eq!((plan.selections[1].window.warmup_s, plan.selections[1].window.ops_per_job), (0.0, Some(10)));
+}
+
+#[test]
+fn mixed_workloads_have_a_part_each_and_jobs_in_multiples() {
+    let plan = planned("T-MIXED", Request { jobs: Some("1,2,3".into()), ..server() });
+    let selection = &plan.selections[0];
+    let parts: Vec<_> = selection.parts.iter().map(|part| part.workload.as_str()).collect();
+    assert_eq!(parts, ["T-READ", "T-WRITE"]);
+    assert_eq!(selection.parts[1].params["update_pct"], "40");
+    assert_eq!(selection.ramp, Ramp::Fixed(vec![2, 4]));
+    assert_eq!(jobs_note(selection).unwrap(), "jobs are multiples of 2, an equal number for each part");
+    assert_eq!(plan.tables, ["small", "big"]);
+}
+
+#[test]
+fn a_bulk_load_has_a_table_of_its_own() {
+    let plan = planned("T-BULK:batch=100", server());
+    let expected = JobCode::Bulk { table: "dbdyno.t_bulk".into(), batch: 100 };
+    assert_eq!((plan.selections[0].drive, &plan.selections[0].parts[0].code), (Drive::Client, &expected));
+}
+
+#[test]
+fn the_hash_changes_with_parameters_and_sql_only() {
+    let hash = |text: &str, request: Request| planned(text, request).selections.remove(0).hash;
+    let base = hash("T-WRITE", server());
+    assert!(base.len() == 16 && base.chars().all(|c| c.is_ascii_hexdigit()));
+    assert_eq!(base, hash("t-write", Request { jobs: Some("9".into()), ..server() }));
+    assert_ne!(base, hash("T-WRITE:update_pct=21", server()));
+    assert_ne!(base, hash("T-WRITE", Request { drive: Some(Drive::Client), ..server() }));
+    assert_ne!(hash("R2", server()), hash("R1", server()));
+}
+
+#[test]
+fn shows_the_sql_in_the_order_in_which_it_runs() {
+    let pieces = |request| show(&planned("T-WRITE", request).selections[0]);
+    let captions = |request| pieces(request).into_iter().map(|piece| piece.caption).collect::<Vec<_>>();
+    assert_eq!(
+        captions(server()),
+        ["before the jobs start", "create the routine", "each slice of each job", "drop the routine"]
+    );
+    assert_eq!(captions(lite()), ["20 % of the ops, 2 times, begin before and commit after", "80 % of the ops"]);
+}

@@ -1,0 +1,113 @@
+use std::fs;
+use std::path::Path;
+
+use super::*;
+
+const GROUP: &str = r#"id = "T"
+title = "Test"
+
+[[workload]]
+id = "T-ONE"
+title = "one"
+revision = 1
+aliases = [{ code = "X1" }]
+kpm = { value = "ops", unit = "qps", better = "higher" }
+binds = { key = { random = "small_rows" } }
+client = [{ steps = ["get"] }]
+"#;
+const SQL: &str = "-- name: T-ONE.get\nselect * from {{small}}\n where id = :key\n";
+
+fn write(dir: &Path, path: &str, text: &str) {
+    let path = dir.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A catalogue of one group with the given files replaced; `lite` is its engine.
+fn loaded(group: &str, sql: &str) -> Result<Catalog> {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "workloads/t/group.toml", group);
+    write(dir.path(), "workloads/t/common.sql", sql);
+    write(dir.path(), "probes/lite.sql", "-- name: version\nselect 1\n");
+    Catalog::only_dir(dir.path())
+}
+
+fn refused(group: &str, sql: &str) -> String {
+    loaded(group, sql).unwrap_err().to_string()
+}
+
+#[test]
+fn finds_by_id_and_alias_whatever_the_case() {
+    let catalog = loaded(GROUP, SQL).unwrap();
+    assert_eq!(catalog.find("t-one").unwrap().entry.workload.id, "T-ONE");
+    let asked = catalog.find("x1").unwrap();
+    assert_eq!((asked.alias, asked.entry.workload.group.as_str()), (Some("X1"), "T"));
+    let unknown = catalog.find("T-ON").unwrap_err().to_string();
+    assert_eq!(unknown, "--workload: unknown workload 'T-ON'; did you mean T-ONE?");
+}
+
+#[test]
+fn broken_files_are_named_with_their_line() {
+    let typo = refused(&GROUP.replace("title = \"one\"", "titel = \"one\""), SQL);
+    assert!(typo.contains("workloads/t/group.toml:6: unknown field `titel`"), "{typo}");
+    let name = refused(GROUP, &SQL.replace("{{small}}", "{{smal}}"));
+    assert!(name.contains("workloads/t/common.sql:2: block T-ONE.get uses the unknown {{smal}}"), "{name}");
+    let bind = refused(GROUP, &SQL.replace(":key", ":id"));
+    assert!(bind.contains("group.toml:5: T-ONE:") && bind.contains("binds :id, which is not declared"), "{bind}");
+    let block = refused(GROUP, &SQL.replace("T-ONE.get", "T-ONE.fetch"));
+    assert!(block.contains("group.toml:5: T-ONE: there is no block 'T-ONE.get' or 'get' for lite"), "{block}");
+    let fact = refused(&GROUP.replace("small_rows", "small_row"), SQL);
+    assert!(fact.contains("'small_row', which is no parameter and no fact"), "{fact}");
+}
+
+#[test]
+fn names_are_unique_over_ids_and_aliases() {
+    let twice = format!("{GROUP}{}", &GROUP[GROUP.find("\n[[workload]]").unwrap()..]);
+    assert!(refused(&twice, SQL).contains("workload T-ONE is already defined at"), "{}", refused(&twice, SQL));
+    let alias = GROUP.replace("code = \"X1\"", "code = \"t-one\"");
+    assert!(refused(&alias, SQL).contains("t-one is already a name of T-ONE"));
+}
+
+#[test]
+fn defaults_must_be_allowed_values() {
+    let param = "[[workload.params]]\nname = \"n\"\ndefault = \"3\"\nmax = 2\nabout = \"\"\n";
+    assert!(refused(&format!("{GROUP}{param}"), SQL).contains("the default n=3 is not an allowed value"));
+    let mixed = "[[workload]]\nid = \"T-MIX\"\ntitle = \"m\"\nrevision = 1\nkpm = { value = \"ops\", unit = \"qps\", \
+                 better = \"higher\" }\nparts = [{ workload = \"T-TWO\" }]\n";
+    assert!(refused(&format!("{GROUP}{mixed}"), SQL).contains("part T-TWO: unknown workload 'T-TWO'"));
+}
+
+#[test]
+fn a_users_catalogue_lies_over_the_embedded_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = format!("{}undrivable = {{ database = \"no body\" }}\n", GROUP.replace("X1", "MY-ALIAS"));
+    write(dir.path(), "workloads/t/group.toml", &own);
+    write(dir.path(), "workloads/t/common.sql", SQL);
+    write(dir.path(), "suites/mine.toml", "id = \"mine\"\ntitle = \"m\"\n[[entry]]\nworkload = \"my-alias\"\n");
+    let embedded = Catalog::embedded().unwrap().entries().len();
+    let catalog = Catalog::with_dir(dir.path()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(catalog.entries().len(), embedded + 1);
+    assert_eq!(catalog.suite("MINE").unwrap().entries.len(), 1);
+    assert!(catalog.groups().iter().any(|group| group.id == "T"));
+}
+
+#[test]
+fn a_workload_of_the_same_id_is_replaced_with_its_sql() {
+    let mut catalog = loaded(GROUP, SQL).unwrap();
+    let file = |path: &str, text: &str| files::File { path: path.into(), label: path.into(), text: text.into() };
+    let own = GROUP.replace("id = \"T\"", "id = \"U\"").replace("\"one\"", "\"mine\"");
+    let layer = [file("workloads/u/group.toml", &own), file("workloads/u/common.sql", "-- name: get\nselect :key\n")];
+    load::add_layer(&mut catalog, &layer).unwrap();
+    let entry = catalog.find("T-ONE").unwrap().entry;
+    assert_eq!((entry.workload.title.as_str(), catalog.entries().len()), ("mine", 1));
+    assert_eq!(entry.blocks.resolve("lite", "T-ONE", "get").unwrap().text, "select :key");
+}
+
+#[test]
+fn a_directory_without_a_catalogue_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(Catalog::with_dir(dir.path()).unwrap_err().to_string().contains("no catalogue file in this directory"));
+    assert!(Catalog::with_dir(&dir.path().join("none")).unwrap_err().to_string().contains("cannot be read"));
+    write(dir.path(), "workloads/group.toml", GROUP);
+    assert!(Catalog::with_dir(dir.path()).unwrap_err().to_string().contains("no file at this place"));
+}
