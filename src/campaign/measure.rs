@@ -1,0 +1,185 @@
+//! The tests of a plan, in order: each ramp step is measured, judged and stored before the next begins.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use super::events::{Event, Sink};
+use super::failed::failed_test;
+use super::{estimate, probing::Probing};
+use crate::analysis::{self, JudgeContext};
+use crate::engine::{Database, EngineError, ErrorClass};
+use crate::error::Result;
+use crate::model::rows::RowFunction;
+use crate::model::{Facts, Plan, Reason, RunStatus, Selection, Status, TestResult, TestSpec, Verdict};
+use crate::runner::{self, Interrupt, Outcome, TestContext};
+use crate::store::Store;
+
+/// What measuring needs.
+pub struct Measuring<'a> {
+    pub database: &'a dyn Database,
+    pub plan: &'a Plan,
+    /// Facts of the loaded data set.
+    pub facts: &'a Facts,
+    pub rows: RowFunction,
+    pub run_id: i64,
+    pub interrupt: &'a Interrupt,
+    /// True if the database runs inside our process.
+    pub in_process: bool,
+    pub events: &'a Sink<'a>,
+}
+
+/// How one selection's ramp went on.
+enum Step {
+    GoOn,
+    Stop(RunStatus),
+}
+
+impl Measuring<'_> {
+    /// Measures every selection; returns how the run ended.
+    ///
+    /// # Errors
+    /// If a result cannot be stored.
+    pub fn all(&self, probing: &mut Probing, store: &mut Store) -> Result<RunStatus> {
+        let mut seq = 0;
+        for (index, selection) in self.plan.selections.iter().enumerate() {
+            let after_s = estimate::selections_s(&self.plan.selections[index + 1..]);
+            if let Step::Stop(status) = self.ramp(selection, &mut seq, after_s, probing, store)? {
+                return Ok(status);
+            }
+        }
+        Ok(RunStatus::Finished)
+    }
+
+    fn ramp(
+        &self,
+        selection: &Selection,
+        seq: &mut u32,
+        after_s: f64,
+        probing: &mut Probing,
+        store: &mut Store,
+    ) -> Result<Step> {
+        let mut done: Vec<(u32, f64)> = Vec::new();
+        while let Some(jobs) = analysis::next_jobs(&selection.ramp, &done) {
+            *seq += 1;
+            let left = estimate::tests(&selection.ramp).saturating_sub(done.len() as u32 + 1);
+            let after_s = after_s + f64::from(left) * estimate::test_s(selection);
+            let run_left_s = after_s + estimate::test_s(selection);
+            (self.events)(Event::TestStarted { seq: *seq, selection, jobs, run_left_s });
+            let spec = TestSpec { selection, jobs, seq: *seq };
+            match self.one(&spec, after_s, probing, store)? {
+                (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
+                (None, Step::GoOn) => return Ok(Step::GoOn),
+                (_, stop) => return Ok(stop),
+            }
+        }
+        Ok(Step::GoOn)
+    }
+
+    /// One test; gives its throughput in ops per second unless it failed.
+    fn one(
+        &self,
+        spec: &TestSpec<'_>,
+        after_s: f64,
+        probing: &mut Probing,
+        store: &mut Store,
+    ) -> Result<(Option<f64>, Step)> {
+        let started_at = jiff::Timestamp::now().to_string();
+        let clock = ClockCheck::start();
+        let context = TestContext {
+            database: self.database,
+            facts: self.facts,
+            rows: self.rows,
+            seed: self.plan.seed,
+            interrupt: self.interrupt,
+        };
+        let events = self.events;
+        let mut progress = |progress: runner::Progress| {
+            let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
+            events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
+        };
+        let outcome = runner::run_test(&context, spec, &mut |session| probing.read(session), &mut progress);
+        match outcome {
+            Outcome::Done(result) => {
+                let throughput = result.ops_per_s;
+                self.keep(*result, spec.selection, clock.step_s(), store)?;
+                Ok((Some(throughput), Step::GoOn))
+            }
+            Outcome::Interrupted(partial) => {
+                if let Some(result) = partial {
+                    self.keep_partial(*result, spec.selection, clock.step_s(), store)?;
+                }
+                Ok((None, Step::Stop(RunStatus::Interrupted)))
+            }
+            Outcome::Failed(error) => self.failed(spec, started_at, error, store),
+        }
+    }
+
+    fn judged(&self, mut result: TestResult, selection: &Selection, clock_step_s: f64) -> TestResult {
+        analysis::fill(&mut result);
+        let context = JudgeContext {
+            engine: &self.plan.engine,
+            in_process: self.in_process,
+            host_cpus: host_cpus(),
+            clock_step_s,
+        };
+        let workload = &selection.workload;
+        result.verdict = analysis::judge(&result, &workload.contract, &workload.crosscheck, &context);
+        result
+    }
+
+    fn keep(&self, result: TestResult, selection: &Selection, clock_step_s: f64, store: &mut Store) -> Result<()> {
+        let result = self.judged(result, selection, clock_step_s);
+        store.save_test(self.run_id, &result)?;
+        (self.events)(Event::TestDone(&result));
+        Ok(())
+    }
+
+    fn keep_partial(&self, result: TestResult, selection: &Selection, step_s: f64, store: &mut Store) -> Result<()> {
+        let mut result = self.judged(result, selection, step_s);
+        let text = format!("interrupted: the window was cut short after {:.1} s", result.window_s);
+        let mut reasons = result.verdict.reasons;
+        reasons.push(Reason { status: Status::Conditional, code: "interrupted".into(), text });
+        result.verdict = Verdict::from_reasons(reasons);
+        store.save_test(self.run_id, &result)?;
+        (self.events)(Event::TestDone(&result));
+        Ok(())
+    }
+
+    /// Stores the failure; the run goes on if the database still answers.
+    fn failed(
+        &self,
+        spec: &TestSpec<'_>,
+        started_at: String,
+        error: EngineError,
+        store: &mut Store,
+    ) -> Result<(Option<f64>, Step)> {
+        let gone = matches!(error.class, ErrorClass::Lost | ErrorClass::Unreachable) && self.database.session().is_err();
+        let error = error.at(spec.selection.workload.id.clone());
+        let result = failed_test(spec.selection, spec.seq, spec.jobs, started_at, &error);
+        store.save_test(self.run_id, &result)?;
+        (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error: &error });
+        Ok((None, if gone { Step::Stop(RunStatus::Failed) } else { Step::GoOn }))
+    }
+}
+
+/// Logical CPUs of this host that we may use.
+pub fn host_cpus() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32)
+}
+
+/// Notices when somebody sets the system clock during a test.
+struct ClockCheck {
+    steady: Instant,
+    wall: SystemTime,
+}
+
+impl ClockCheck {
+    fn start() -> Self {
+        ClockCheck { steady: Instant::now(), wall: SystemTime::now() }
+    }
+
+    /// Seconds by which the wall clock moved against the steady clock.
+    fn step_s(&self) -> f64 {
+        let wall_s = self.wall.elapsed().unwrap_or(Duration::ZERO).as_secs_f64();
+        (wall_s - self.steady.elapsed().as_secs_f64()).abs()
+    }
+}
