@@ -1,7 +1,12 @@
-//! What every command needs: global options, the catalogue, the interrupt flag.
+//! What every command needs: global options, the catalogue, the results file.
 
-use super::args::Global;
-use crate::error::Result;
+use std::io::IsTerminal;
+
+use super::args::{Color, Global};
+use super::paths;
+use crate::catalog::Catalog;
+use crate::error::{Error, Result};
+use crate::store::Store;
 
 /// The context of a command.
 pub struct Context {
@@ -12,8 +17,64 @@ impl Context {
     /// From the global options.
     ///
     /// # Errors
-    /// A broken catalogue.
+    /// None yet; the signature leaves room for a configuration file.
     pub fn new(global: Global) -> Result<Self> {
         Ok(Context { global })
+    }
+
+    /// The built-in catalogue, with `--catalog` laid over it.
+    ///
+    /// # Errors
+    /// `file:line` of what is wrong in it.
+    pub fn catalog(&self) -> Result<Catalog> {
+        match &self.global.catalog {
+            Some(dir) => Catalog::with_dir(dir),
+            None => Catalog::embedded(),
+        }
+    }
+
+    /// The results file, created if it is missing.
+    ///
+    /// # Errors
+    /// If it cannot be written, is damaged or newer than this program.
+    pub fn store(&self) -> Result<Store> {
+        Store::open(&paths::results_file(self.global.results.as_ref()))
+    }
+
+    /// The results file, which must exist.
+    ///
+    /// # Errors
+    /// As [`Context::store`], and if there is none.
+    pub fn existing_store(&self) -> Result<Store> {
+        Store::open_existing(&paths::results_file(self.global.results.as_ref()))
+    }
+
+    /// `--format`, one of `known`; the first is the default.
+    ///
+    /// # Errors
+    /// Names the known formats.
+    pub fn format(&self, known: &[&str]) -> Result<String> {
+        let format = self.global.format.as_deref().unwrap_or(known[0]);
+        if known.contains(&format) {
+            return Ok(format.to_string());
+        }
+        Err(Error::usage("--format", format!("'{format}' is no format of this command"))
+            .advise(format!("choose {}", known.join(", "))))
+    }
+
+    /// True if output may be coloured.
+    pub fn color(&self) -> bool {
+        let terminal = || std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        match self.global.color {
+            Color::Auto => terminal(),
+            Color::Always => true,
+            Color::Never => false,
+        }
+    }
+
+    /// Columns of the terminal; 80 if it is none.
+    pub fn width(&self) -> usize {
+        let (_, columns) = console::Term::stdout().size();
+        if std::io::stdout().is_terminal() { usize::from(columns).clamp(60, 160) } else { 80 }
     }
 }

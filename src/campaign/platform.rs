@@ -1,0 +1,184 @@
+//! The platform under test: opens a target (starting a private server if it is one) and closes it again.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use super::events::{Event, Sink};
+use crate::engine::{self, Access, ConnectTo, Database, Engine};
+use crate::error::{Error, Result};
+use crate::model::Target;
+use crate::server::{self, PrivateServer, StartOptions};
+
+/// What becomes of a private database at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Remove it, unless it was there before.
+    No,
+    /// Keep it, so that the next run need not load.
+    Yes,
+}
+
+/// What to open, and how.
+pub struct PlatformRequest<'a> {
+    pub target: &'a Target,
+    /// Settings of the size profile for this engine.
+    pub settings: &'a BTreeMap<String, String>,
+    pub access: Access,
+    pub keep: Keep,
+    pub ask_password: Option<fn(&str) -> Option<String>>,
+}
+
+/// An open platform.
+pub struct Platform {
+    pub database: Box<dyn Database>,
+    pub engine: &'static dyn Engine,
+    server: Option<PrivateServer>,
+    file: Option<EmbeddedFile>,
+    keep: Keep,
+}
+
+impl Platform {
+    /// Opens the target.
+    ///
+    /// # Errors
+    /// Everything that can be wrong with it: see [`Engine::open`] and [`server::start`].
+    pub fn open(request: &PlatformRequest<'_>, events: &Sink<'_>) -> Result<Platform> {
+        let name = request.target.engine();
+        let engine = engine::find(name).ok_or_else(|| Error::usage("TARGET", format!("no engine '{name}'")))?;
+        let mut to = ConnectTo {
+            target: request.target.clone(),
+            file: None,
+            url: None,
+            ask_password: request.ask_password,
+            settings: request.settings.clone(),
+        };
+        let (mut server, mut file) = (None, None);
+        match request.target {
+            Target::Existing { url, .. } => to.url = Some(url.clone()),
+            Target::Embedded { data_dir, .. } => {
+                let embedded = EmbeddedFile::claim(data_dir, name, request.access)?;
+                to.file = Some(embedded.path.clone());
+                file = Some(embedded);
+            }
+            Target::Private { .. } => {
+                let started = start_server(request, events)?;
+                to.url = Some(started.url());
+                server = Some(started);
+            }
+        }
+        let database = engine.open(&to, request.access).map_err(|error| error.at(request.target.label()))?;
+        Ok(Platform { database, engine, server, file, keep: request.keep })
+    }
+
+    /// Closes it: stops and removes what was created, or says how to get at what is kept.
+    ///
+    /// # Errors
+    /// If a private server cannot be stopped or its files not be removed; they are named.
+    pub fn close(self, events: &Sink<'_>) -> Result<()> {
+        drop(self.database);
+        if let Some(server) = self.server {
+            return close_server(server, self.keep, events);
+        }
+        match self.file {
+            Some(file) => file.release(self.keep, events),
+            None => Ok(()),
+        }
+    }
+}
+
+fn start_server(request: &PlatformRequest<'_>, events: &Sink<'_>) -> Result<PrivateServer> {
+    let Target::Private { engine, data_dir, server_bin, port } = request.target else {
+        return Err(Error::usage("TARGET", "is no private server"));
+    };
+    events(Event::Step(&format!("starting a private {engine} server in {}", data_dir.display())));
+    let options = StartOptions {
+        data_dir: data_dir.clone(),
+        server_bin: server_bin.clone(),
+        port: *port,
+        settings: request.settings.clone(),
+    };
+    let server = server::start(engine, &options)?;
+    for note in server.notes() {
+        events(Event::Note(note));
+    }
+    Ok(server)
+}
+
+fn close_server(server: PrivateServer, keep: Keep, events: &Sink<'_>) -> Result<()> {
+    match keep {
+        Keep::No => {
+            events(Event::Step("stopping and removing the private server"));
+            server.stop_and_remove()
+        }
+        Keep::Yes => {
+            let hint = server.keep()?;
+            events(Event::Note(&format!("the private server is kept: {hint}")));
+            Ok(())
+        }
+    }
+}
+
+/// The private file of an embedded engine, claimed by a lock so that two runs never share it.
+struct EmbeddedFile {
+    path: PathBuf,
+    existed: bool,
+    /// Holds the lock until it is dropped.
+    _lock: Option<File>,
+}
+
+impl EmbeddedFile {
+    fn claim(data_dir: &Path, engine: &str, access: Access) -> Result<EmbeddedFile> {
+        let path = data_dir.join(format!("dbdyno-{engine}.db"));
+        let lock = match access {
+            Access::Inspect => None,
+            Access::Provision => Some(lock(data_dir, engine)?),
+        };
+        Ok(EmbeddedFile { existed: path.exists(), path, _lock: lock })
+    }
+
+    fn release(self, keep: Keep, events: &Sink<'_>) -> Result<()> {
+        if !self.path.exists() {
+            return Ok(());
+        }
+        if keep == Keep::Yes || self.existed {
+            events(Event::Note(&format!("the database is kept: {}", self.path.display())));
+            return Ok(());
+        }
+        remove_database(&self.path)
+    }
+}
+
+/// Removes a database file and what engines put beside it (`-wal`, `-shm`, `-journal`).
+///
+/// # Errors
+/// Names the file that cannot be removed.
+pub fn remove_database(path: &Path) -> Result<()> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let file = PathBuf::from(name);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::target(file.display().to_string(), format!("cannot be removed: {error}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn lock(data_dir: &Path, engine: &str) -> Result<File> {
+    let unusable = |error: &dyn std::fmt::Display| {
+        Error::target(data_dir.display().to_string(), format!("cannot be used as data directory: {error}"))
+            .advise("choose a directory you may write to with --data-dir")
+    };
+    std::fs::create_dir_all(data_dir).map_err(|error| unusable(&error))?;
+    let path = data_dir.join(format!("dbdyno-{engine}.lock"));
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(|error| unusable(&error))?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+        Error::target(data_dir.display().to_string(), "is in use by another dbdyno")
+            .advise("wait for it, or choose another --data-dir")
+    })?;
+    Ok(file)
+}

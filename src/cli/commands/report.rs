@@ -1,0 +1,106 @@
+//! `report KIND [RUN]...`: a view over the results file.
+
+use std::path::Path;
+
+use crate::cli::args::ReportArgs;
+use crate::cli::context::Context;
+use crate::cli::out;
+use crate::error::{Error, Result};
+use crate::report::format::{FORMATS, Format, Options};
+use crate::report::{Input, REPORTS, Report, RunTests};
+
+/// Prints or writes a report.
+///
+/// # Errors
+/// Unknown kinds, runs and formats; an unwritable file.
+pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
+    let runs = if args.runs.is_empty() { vec!["last".to_string()] } else { args.runs.clone() };
+    render(context, &args.kind, &runs, args.output.as_deref())
+}
+
+/// Renders the report `kind` of the runs, to a file or to standard output.
+///
+/// # Errors
+/// As [`report`].
+pub fn render(context: &Context, kind: &str, runs: &[String], output: Option<&Path>) -> Result<()> {
+    let report = find(kind)?;
+    let format = chosen_format(context, output)?;
+    let input = load(context, runs)?;
+    let text = format.render(&report.build(&input), &options(context, output));
+    write(&text, output)
+}
+
+/// The report of this name.
+///
+/// # Errors
+/// Names the known reports.
+pub fn find(kind: &str) -> Result<&'static dyn Report> {
+    REPORTS.iter().copied().find(|report| report.name() == kind).ok_or_else(|| {
+        let known: Vec<_> = REPORTS.iter().map(|report| report.name()).collect();
+        Error::usage("report", format!("'{kind}' is no report")).advise(format!("choose {}", known.join(", ")))
+    })
+}
+
+/// `--format`; else what the file's ending says; else text.
+fn chosen_format(context: &Context, output: Option<&Path>) -> Result<&'static dyn Format> {
+    let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
+    let by_ending = output.and_then(|path| format_of_file(path).ok());
+    let name = match (&context.global.format, by_ending) {
+        (None, Some(format)) => return Ok(format),
+        _ => context.format(&names)?,
+    };
+    FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| Error::usage("--format", "unknown"))
+}
+
+/// The format that a file's ending stands for.
+///
+/// # Errors
+/// Names the known endings.
+pub fn format_of_file(path: &Path) -> Result<&'static dyn Format> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    FORMATS.iter().copied().find(|format| format.extension() == ending).ok_or_else(|| {
+        let known: Vec<_> = FORMATS.iter().map(|format| format!(".{}", format.extension())).collect();
+        Error::usage(path.display().to_string(), "the file's ending stands for no format")
+            .advise(format!("use {}", known.join(", ")))
+    })
+}
+
+fn load(context: &Context, runs: &[String]) -> Result<Input> {
+    let store = context.existing_store()?;
+    let runs = runs.iter().map(|name| {
+        let run = store.run(name)?;
+        let tests = store.tests(run.id)?;
+        Ok(RunTests { run, tests })
+    });
+    let runs = runs.collect::<Result<Vec<_>>>()?;
+    Ok(Input { runs, groups: group_titles(context)? })
+}
+
+/// Group id -> title, in order of display.
+///
+/// # Errors
+/// A broken catalogue.
+pub fn group_titles(context: &Context) -> Result<Vec<(String, String)>> {
+    let catalog = context.catalog()?;
+    Ok(catalog.groups().iter().map(|group| (group.id.clone(), group.title.clone())).collect())
+}
+
+fn options(context: &Context, output: Option<&Path>) -> Options {
+    Options { width: if output.is_some() { 120 } else { context.width() }, color: output.is_none() && context.color() }
+}
+
+/// Writes a text to a file or to standard output.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(text: &str, output: Option<&Path>) -> Result<()> {
+    match output {
+        None => {
+            out::print(text);
+            Ok(())
+        }
+        Some(path) => std::fs::write(path, text).map_err(|error| {
+            Error::usage(path.display().to_string(), format!("cannot be written: {error}")).advise("name another file")
+        }),
+    }
+}

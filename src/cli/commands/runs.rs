@@ -1,0 +1,109 @@
+//! `runs list|show|export|import|delete`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use crate::cli::args::Runs;
+use crate::cli::context::Context;
+use crate::cli::out;
+use crate::error::{Error, Result};
+use crate::store::Store;
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// Unknown runs, unreadable or damaged files.
+pub fn runs(context: &Context, what: &Runs) -> Result<()> {
+    match what {
+        Runs::List => list(context),
+        Runs::Show { run } => show(context, run),
+        Runs::Export { runs, output } => export(context, runs, output.as_deref()),
+        Runs::Import { file } => import(context, file),
+        Runs::Delete { runs } => delete(context, runs),
+    }
+}
+
+fn list(context: &Context) -> Result<()> {
+    let format = context.format(&["text", "json"])?;
+    let runs = context.existing_store()?.runs()?;
+    if format == "json" {
+        return out::json(&serde_json::json!({ "runs": runs }));
+    }
+    let mut table = out::Table::new(&["id", "name", "target", "started", "status", "tests"]);
+    for run in runs {
+        let started = run.started_at.get(..19).unwrap_or(&run.started_at).replace('T', " ");
+        let name = run.name.unwrap_or_default();
+        table.row([run.id.to_string(), name, run.target, started, run.status.name().into(), run.tests.to_string()]);
+    }
+    out::print(&table.render());
+    Ok(())
+}
+
+fn show(context: &Context, which: &str) -> Result<()> {
+    let format = context.format(&["text", "json"])?;
+    let store = context.existing_store()?;
+    let run = store.run(which)?;
+    if format == "json" {
+        let tests = store.tests(run.id)?;
+        return out::json(&crate::report::run_json::document(&run, &tests));
+    }
+    super::report::render(context, "kpm", &[which.to_string()], None)
+}
+
+/// Ids of the runs named; all if none is named.
+fn ids(store: &Store, names: &[String]) -> Result<Vec<i64>> {
+    if names.is_empty() {
+        return Ok(store.runs()?.iter().map(|run| run.id).collect());
+    }
+    names.iter().map(|name| Ok(store.run(name)?.id)).collect()
+}
+
+fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<()> {
+    let store = context.existing_store()?;
+    let ids = ids(&store, runs)?;
+    let counts = match output {
+        None => store.export(&ids, &mut std::io::stdout().lock())?,
+        Some(path) => {
+            let mut file = File::create(path).map_err(|error| unusable(path, &error))?;
+            let counts = store.export(&ids, &mut file)?;
+            file.flush().and_then(|()| file.sync_all()).map_err(|error| unusable(path, &error))?;
+            counts
+        }
+    };
+    if !context.global.quiet {
+        eprintln!("exported {} runs with {} tests", counts.runs, counts.tests);
+    }
+    Ok(())
+}
+
+fn import(context: &Context, path: &Path) -> Result<()> {
+    let mut store = context.store()?;
+    let counts = if path == Path::new("-") {
+        store.import("standard input", &mut std::io::stdin().lock())?
+    } else {
+        let file = File::open(path).map_err(|error| unusable(path, &error))?;
+        let mut reader: Box<dyn BufRead> = Box::new(BufReader::new(file));
+        store.import(&path.display().to_string(), &mut reader)?
+    };
+    if !context.global.quiet {
+        eprintln!("imported {} runs with {} tests", counts.runs, counts.tests);
+    }
+    Ok(())
+}
+
+fn delete(context: &Context, runs: &[String]) -> Result<()> {
+    let mut store = context.existing_store()?;
+    let ids = ids(&store, runs)?;
+    for id in &ids {
+        store.delete(*id)?;
+    }
+    if !context.global.quiet {
+        eprintln!("deleted {} runs", ids.len());
+    }
+    Ok(())
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> Error {
+    Error::usage(path.display().to_string(), error.to_string()).advise("name another file")
+}
