@@ -1,0 +1,208 @@
+//! The order of a run: platform, record, data, answers, tests, close.
+
+use std::collections::BTreeMap;
+
+use super::answers;
+use super::events::{Event, Sink};
+use super::measure::{Measuring, host_cpus};
+use super::platform::{Keep, Platform, PlatformRequest};
+use super::probing::Probing;
+use crate::catalog::Catalog;
+use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Request, Site, Watch};
+use crate::engine::Access;
+use crate::error::{Error, Kind, Result};
+use crate::model::rows::{RowFunction, table_rows};
+use crate::model::{Disclosure, Plan, RunRecord, RunStatus, Target};
+use crate::runner::Interrupt;
+use crate::store::Store;
+
+/// Everything a run is asked to do.
+pub struct Campaign<'a> {
+    pub catalog: &'a Catalog,
+    pub plan: &'a Plan,
+    pub target: &'a Target,
+    /// Settings of the size profile for this engine.
+    pub settings: &'a BTreeMap<String, String>,
+    pub keep: Keep,
+    pub ask_password: Option<fn(&str) -> Option<String>>,
+    pub name: Option<String>,
+    pub labels: BTreeMap<String, String>,
+    /// The command line as typed.
+    pub command: String,
+    pub interrupt: &'a Interrupt,
+    pub events: &'a Sink<'a>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    pub run_id: i64,
+    pub status: RunStatus,
+}
+
+/// Runs a campaign to its end. Whatever happens after the platform is open, the run is recorded with what was
+/// measured, and the platform is closed.
+///
+/// # Errors
+/// Of the target before anything is measured, of the data set, or of the results file.
+pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
+    let platform = open(campaign)?;
+    let result = recorded(campaign, &platform, store);
+    let closed = platform.close(campaign.events);
+    let ended = result?;
+    closed?;
+    Ok(ended)
+}
+
+fn open(campaign: &Campaign<'_>) -> Result<Platform> {
+    let request = PlatformRequest {
+        target: campaign.target,
+        settings: campaign.settings,
+        access: Access::Provision,
+        keep: campaign.keep,
+        ask_password: campaign.ask_password,
+    };
+    Platform::open(&request, campaign.events)
+}
+
+/// Records the run from its begin to its end, also if it fails in between.
+fn recorded(campaign: &Campaign<'_>, platform: &Platform, store: &mut Store) -> Result<Ended> {
+    let mut probing = Probing::new(platform, campaign.catalog);
+    let mut record = record(campaign, probing.disclosure());
+    record.id = store.begin_run(&record)?;
+    (campaign.events)(Event::RunStarted { run_id: record.id });
+    let outcome = measured(campaign, platform, &mut probing, &mut record, store);
+    let status = match &outcome {
+        Ok(status) => *status,
+        Err(error) if error.kind == Kind::Interrupted => RunStatus::Interrupted,
+        Err(_) => RunStatus::Failed,
+    };
+    store.finish_run(record.id, status)?;
+    outcome.map(|status| Ended { run_id: record.id, status })
+}
+
+fn measured(
+    campaign: &Campaign<'_>,
+    platform: &Platform,
+    probing: &mut Probing,
+    record: &mut RunRecord,
+    store: &mut Store,
+) -> Result<RunStatus> {
+    let definition = standard_definition(campaign.catalog)?;
+    let site = site(campaign, platform, &definition)?;
+    let loaded = load(campaign, &site)?;
+    record.loads.clone_from(&loaded.loads);
+    record.data_set_id.clone_from(&loaded.data_set_id);
+    store.update_run(record)?;
+    (campaign.events)(Event::Step("checking the answers of the workloads"));
+    answers::check(platform.database.as_ref(), campaign.catalog, campaign.plan, &loaded.facts)?;
+    warm(campaign, &site)?;
+    let measuring = Measuring {
+        database: platform.database.as_ref(),
+        plan: campaign.plan,
+        facts: &loaded.facts,
+        rows: row_function(campaign.plan),
+        run_id: record.id,
+        interrupt: campaign.interrupt,
+        in_process: platform.engine.capabilities().in_process,
+        events: campaign.events,
+    };
+    measuring.all(probing, store)
+}
+
+/// The standard data set's definition.
+///
+/// # Errors
+/// A broken catalogue.
+pub fn standard_definition(catalog: &Catalog) -> Result<Definition> {
+    let set = catalog.dataset(dataset::STANDARD)?;
+    Definition::parse(&set.toml, &set.toml_path)
+}
+
+fn site<'a>(campaign: &'a Campaign<'_>, platform: &'a Platform, definition: &'a Definition) -> Result<Site<'a>> {
+    make_site(campaign.catalog, platform, definition)
+}
+
+/// Where the data set lives on an open platform.
+///
+/// # Errors
+/// A broken catalogue.
+pub fn make_site<'a>(catalog: &'a Catalog, platform: &'a Platform, definition: &'a Definition) -> Result<Site<'a>> {
+    Ok(Site {
+        db: platform.database.as_ref(),
+        engine: platform.engine.name(),
+        capabilities: platform.engine.capabilities(),
+        definition,
+        blocks: &catalog.dataset(dataset::STANDARD)?.blocks,
+        label: platform.label(),
+    })
+}
+
+/// What the plan needs to be loaded.
+pub fn data_request(plan: &Plan) -> Request {
+    let sessions = host_cpus();
+    Request { tables: plan.tables.clone(), size_gb: plan.size_gb, seed: plan.seed, sessions, org: None }
+}
+
+fn load(campaign: &Campaign<'_>, site: &Site<'_>) -> Result<LoadedDataset> {
+    load_with(site, &data_request(campaign.plan), campaign.interrupt, campaign.events)
+}
+
+/// Loads, or reuses, the data set and tells the sink.
+///
+/// # Errors
+/// As [`dataset::ensure`]; interrupted.
+pub fn load_with(site: &Site<'_>, request: &Request, interrupt: &Interrupt, events: &Sink<'_>) -> Result<LoadedDataset> {
+    let flag = interrupt.flag();
+    let tell = |event: LoadEvent| match &event {
+        LoadEvent::Loaded(result) => events(Event::Loaded(result)),
+        other => events(Event::Load(other)),
+    };
+    let loaded = dataset::ensure(site, request, Watch { events: &tell, cancel: &flag });
+    if interrupt.is_set() {
+        return Err(Error::new(Kind::Interrupted, "load", "interrupted; what was created is dropped"));
+    }
+    loaded
+}
+
+/// Reads the tables of cached workloads into the cache, once: later tests keep them there, and the contract checks it.
+fn warm(campaign: &Campaign<'_>, site: &Site<'_>) -> Result<()> {
+    let mut kinds: Vec<&String> = campaign.plan.selections.iter().flat_map(|s| &s.workload.warm).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for table in dataset::tables(site, &data_request(campaign.plan)) {
+        if kinds.contains(&&table.kind) {
+            (campaign.events)(Event::Step(&format!("reading table {} into the cache", table.name)));
+            dataset::warm(site, &table)?;
+        }
+    }
+    Ok(())
+}
+
+/// Rows of bulk loads: those of a table of the big one's size.
+fn row_function(plan: &Plan) -> RowFunction {
+    RowFunction { table_rows: table_rows("big", plan.size_gb), seed: plan.seed }
+}
+
+fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
+    let plan = campaign.plan;
+    RunRecord {
+        id: 0,
+        name: campaign.name.clone(),
+        target: campaign.target.label(),
+        engine: plan.engine.clone(),
+        suite: plan.suite.clone(),
+        labels: campaign.labels.clone(),
+        started_at: jiff::Timestamp::now().to_string(),
+        ended_at: None,
+        status: RunStatus::Running,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: campaign.command.clone(),
+        seed: plan.seed,
+        size_gb: plan.size_gb,
+        data_set_id: String::new(),
+        disclosure,
+        plan: crate::plan::describe(plan),
+        loads: Vec::new(),
+    }
+}
