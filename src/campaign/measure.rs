@@ -24,6 +24,8 @@ pub struct Measuring<'a> {
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
+    /// Reads the tables of a cached workload into the cache.
+    pub warm: &'a dyn Fn(&Selection) -> Result<()>,
     pub events: &'a Sink<'a>,
 }
 
@@ -57,6 +59,7 @@ impl Measuring<'_> {
         probing: &mut Probing,
         store: &mut Store,
     ) -> Result<Step> {
+        (self.warm)(selection)?;
         let mut done: Vec<(u32, f64)> = Vec::new();
         while let Some(jobs) = analysis::next_jobs(&selection.ramp, &done) {
             *seq += 1;

@@ -12,7 +12,7 @@ use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Request, Site, 
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{RowFunction, table_rows};
-use crate::model::{Disclosure, Plan, RunRecord, RunStatus, Target};
+use crate::model::{Disclosure, Plan, RunRecord, RunStatus, Selection, Target};
 use crate::runner::Interrupt;
 use crate::store::Store;
 
@@ -96,7 +96,6 @@ fn measured(
     store.update_run(record)?;
     (campaign.events)(Event::Step("checking the answers of the workloads"));
     answers::check(platform.database.as_ref(), campaign.catalog, campaign.plan, &loaded.facts)?;
-    warm(campaign, &site)?;
     let measuring = Measuring {
         database: platform.database.as_ref(),
         plan: campaign.plan,
@@ -105,6 +104,7 @@ fn measured(
         run_id: record.id,
         interrupt: campaign.interrupt,
         in_process: platform.engine.capabilities().in_process,
+        warm: &|selection| warm(campaign, &site, selection),
         events: campaign.events,
     };
     measuring.all(probing, store)
@@ -165,14 +165,10 @@ pub fn load_with(site: &Site<'_>, request: &Request, interrupt: &Interrupt, even
     loaded
 }
 
-/// Reads the tables of cached workloads into the cache, once: later tests keep them there, and the contract checks it.
-fn warm(campaign: &Campaign<'_>, site: &Site<'_>) -> Result<()> {
-    let mut kinds: Vec<&String> = campaign.plan.selections.iter().flat_map(|s| &s.workload.warm).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+/// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.
+fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
     for table in dataset::tables(site, &data_request(campaign.plan)) {
-        if kinds.contains(&&table.kind) {
-            (campaign.events)(Event::Step(&format!("reading table {} into the cache", table.name)));
+        if selection.workload.warm.contains(&table.kind) {
             dataset::warm(site, &table)?;
         }
     }

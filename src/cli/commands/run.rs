@@ -1,0 +1,115 @@
+//! `run`: the main job.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use crate::campaign::{self, Campaign, Ended};
+use crate::cli::args::RunArgs;
+use crate::cli::console::Console;
+use crate::cli::context::Context;
+use crate::cli::setting::Setting;
+use crate::cli::{out, paths, signals};
+use crate::error::{Error, Kind, Result};
+use crate::model::{RunStatus, Status, TestResult};
+use crate::report::format::Options;
+use crate::report::{Input, RunTests, run_json};
+use crate::store::Store;
+
+/// Runs a campaign and shows its results.
+///
+/// # Errors
+/// Usage, target, interrupted; with `--strict` an invalid KPM.
+pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
+    let format = context.format(&["text", "json"])?;
+    if let Some(path) = &args.report {
+        super::report::format_of_file(path)?;
+    }
+    let catalog = context.catalog()?;
+    let setting = Setting::new(&catalog, &args.target)?;
+    let plan = setting.plan(&catalog, Some(args))?;
+    let mut store = context.store()?;
+    let interrupt = signals::interrupt()?;
+    let console = Console::new(context.global.quiet, format == "json", context.color());
+    for (workload, reason) in &plan.left_out {
+        console.note(&format!("{workload} is left out: {reason}"));
+    }
+    let campaign = Campaign {
+        catalog: &catalog,
+        plan: &plan,
+        target: &setting.target,
+        settings: &setting.settings,
+        keep: setting.keep,
+        ask_password: ask_password(),
+        name: args.name.clone(),
+        labels: args.label.iter().map(|label| (label.key.clone(), label.value.clone())).collect(),
+        command: command_line(),
+        interrupt: &interrupt,
+        events: &|event| console.show(&event),
+    };
+    let ended = campaign::run(&campaign, &mut store);
+    console.finish();
+    conclude(context, args, &store, ended?, &format)
+}
+
+/// Shows what was measured, then says how it ended.
+fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, format: &str) -> Result<()> {
+    let run = store.run(&ended.run_id.to_string())?;
+    let tests = store.tests(ended.run_id)?;
+    let verdict = judge(args, ended, &tests);
+    if format == "json" {
+        out::json(&run_json::document(&run, &tests))?;
+    }
+    let input = Input { groups: super::report::group_titles(context)?, runs: vec![RunTests { run, tests }] };
+    if format == "text" {
+        let options = Options { width: context.width(), color: context.color() };
+        let datasheet = super::report::find("datasheet")?.build(&input);
+        out::print(&format!("\n{}", super::report::text_format()?.render(&datasheet, &options)));
+    }
+    if let Some(path) = &args.report {
+        write_report(path, &input)?;
+    }
+    if !context.global.quiet {
+        let results = paths::results_file(context.global.results.as_ref());
+        eprintln!("run {} is stored in {}; 'dbdyno report kpm {}' shows every test", ended.run_id, results.display(), ended.run_id);
+    }
+    verdict
+}
+
+fn judge(args: &RunArgs, ended: Ended, tests: &[TestResult]) -> Result<()> {
+    let run = format!("run {}", ended.run_id);
+    match ended.status {
+        RunStatus::Interrupted => {
+            return Err(Error::new(Kind::Interrupted, run, "interrupted").advise("what was measured is stored"));
+        }
+        RunStatus::Failed => {
+            return Err(Error::target(run, "the target failed").advise("what was measured before is stored"));
+        }
+        RunStatus::Finished | RunStatus::Running => {}
+    }
+    let invalid = tests.iter().filter(|test| test.verdict.status == Status::Invalid).count();
+    if args.strict && invalid > 0 {
+        return Err(Error::new(Kind::Check, run, format!("{invalid} of {} tests are invalid", tests.len()))
+            .advise("'dbdyno report kpm' gives the reasons"));
+    }
+    Ok(())
+}
+
+/// Datasheet and KPM report in one file, in the format of its ending.
+fn write_report(path: &Path, input: &Input) -> Result<()> {
+    let format = super::report::format_of_file(path)?;
+    let mut document = super::report::find("datasheet")?.build(input);
+    document.append(super::report::find("kpm")?.build(input));
+    super::report::write(&format.render(&document, &Options { width: 120, color: false }), Some(path))
+}
+
+/// Asks on the terminal, if there is one.
+pub fn ask_password() -> Option<fn(&str) -> Option<String>> {
+    let ask: fn(&str) -> Option<String> = |prompt| rpassword::prompt_password(prompt).ok();
+    std::io::stdin().is_terminal().then_some(ask)
+}
+
+/// The command line as typed. Passwords are refused on it, so it holds none.
+fn command_line() -> String {
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    std::iter::once("dbdyno".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}

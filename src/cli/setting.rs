@@ -1,0 +1,113 @@
+//! From the arguments to what a campaign needs: target, profile settings, plan.
+
+use std::collections::BTreeMap;
+
+use super::args::{DriveArg, RunArgs, TargetArgs};
+use super::{paths, target};
+use crate::campaign::{Keep, host_cpus};
+use crate::catalog::{Catalog, Profile, Suite};
+use crate::engine::{self, Engine};
+use crate::error::{Error, Result};
+use crate::model::{Drive, Plan, Target};
+use crate::plan;
+
+/// Suite if neither a suite nor a workload is named.
+const DEFAULT_SUITE: &str = "quick";
+/// Profile if neither the arguments nor the suite name one.
+const DEFAULT_PROFILE: &str = "XS";
+
+/// Target, profile and data size of a command.
+pub struct Setting {
+    pub target: Target,
+    pub engine: &'static dyn Engine,
+    /// Settings of the profile for this engine.
+    pub settings: BTreeMap<String, String>,
+    pub size_gb: f64,
+    pub keep: Keep,
+    suites: Vec<String>,
+    workloads: Vec<String>,
+    drive: Option<Drive>,
+    seed: u64,
+}
+
+impl Setting {
+    /// From the arguments.
+    ///
+    /// # Errors
+    /// Unknown engine, suite or profile; an impossible size.
+    pub fn new(catalog: &Catalog, args: &TargetArgs) -> Result<Setting> {
+        let place = target::Where {
+            data_dir: paths::data_dir(args.data_dir.as_ref()),
+            server_bin: args.server_bin.clone(),
+            port: args.port,
+        };
+        let target = target::parse(&args.target, place)?;
+        let engine = engine::find(target.engine()).ok_or_else(|| Error::usage("TARGET", "unknown engine"))?;
+        let suites = suites(args);
+        let first = suites.first().map(|name| catalog.suite(name)).transpose()?;
+        let profile = profile(catalog, args, first)?;
+        let size_gb = args.size.or(first.and_then(|suite| suite.size_gb)).unwrap_or(profile.size_gb);
+        check_size(size_gb)?;
+        Ok(Setting {
+            settings: profile.settings.get(engine.name()).cloned().unwrap_or_default(),
+            target,
+            engine,
+            size_gb,
+            keep: if args.keep { Keep::Yes } else { Keep::No },
+            suites,
+            workloads: args.workload.clone(),
+            drive: args.drive.map(drive),
+            seed: u64::from(args.seed),
+        })
+    }
+
+    /// The closed plan; `run` adds ramp and window.
+    ///
+    /// # Errors
+    /// Unknown workloads, bad parameters, ramps and combinations.
+    pub fn plan(&self, catalog: &Catalog, run: Option<&RunArgs>) -> Result<Plan> {
+        let request = plan::Request {
+            engine: self.engine.name(),
+            capabilities: self.engine.capabilities(),
+            suites: &self.suites,
+            workloads: &self.workloads,
+            jobs: run.and_then(|run| run.jobs.as_deref()),
+            drive: self.drive,
+            warmup_s: run.and_then(|run| run.warmup).map(|warmup| warmup.0),
+            duration_s: run.and_then(|run| run.duration).map(|duration| duration.0),
+            ops_per_job: run.and_then(|run| run.ops),
+            size_gb: self.size_gb,
+            seed: self.seed,
+            cores: host_cpus(),
+        };
+        plan::build(catalog, &request)
+    }
+}
+
+/// The suites asked for; the default one if no workload is named either.
+fn suites(args: &TargetArgs) -> Vec<String> {
+    match (args.suite.is_empty(), args.workload.is_empty()) {
+        (true, true) => vec![DEFAULT_SUITE.to_string()],
+        _ => args.suite.clone(),
+    }
+}
+
+fn profile<'a>(catalog: &'a Catalog, args: &TargetArgs, suite: Option<&Suite>) -> Result<&'a Profile> {
+    let of_suite = suite.and_then(|suite| suite.profile.as_deref());
+    catalog.profile(args.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
+}
+
+fn check_size(size_gb: f64) -> Result<()> {
+    if size_gb.is_finite() && size_gb > 0.0 && size_gb <= 2000.0 {
+        return Ok(());
+    }
+    Err(Error::usage("--size", format!("{size_gb} GB is no size")).advise("give GB between 0.01 and 2000"))
+}
+
+/// The drive of an argument.
+pub fn drive(arg: DriveArg) -> Drive {
+    match arg {
+        DriveArg::Database => Drive::Database,
+        DriveArg::Client => Drive::Client,
+    }
+}
