@@ -6,8 +6,8 @@ use super::events::{Event, Sink};
 use super::failed::failed_test;
 use super::{estimate, probing::Probing};
 use crate::analysis::{self, JudgeContext};
-use crate::engine::{Database, EngineError, ErrorClass};
-use crate::error::Result;
+use crate::engine::Database;
+use crate::error::{Error, Result};
 use crate::model::rows::RowFunction;
 use crate::model::{Facts, Plan, Reason, RunStatus, Selection, Status, TestResult, TestSpec, Verdict};
 use crate::runner::{self, Interrupt, Outcome, TestContext};
@@ -24,8 +24,8 @@ pub struct Measuring<'a> {
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
-    /// Reads the tables of a cached workload into the cache.
-    pub warm: &'a dyn Fn(&Selection) -> Result<()>,
+    /// Checks the answers of a workload and reads its tables into the cache, before its first test.
+    pub prepare: &'a dyn Fn(&Selection) -> Result<()>,
     pub events: &'a Sink<'a>,
 }
 
@@ -59,8 +59,8 @@ impl Measuring<'_> {
         probing: &mut Probing,
         store: &mut Store,
     ) -> Result<Step> {
-        (self.warm)(selection)?;
         let mut done: Vec<(u32, f64)> = Vec::new();
+        let prepared = (self.prepare)(selection);
         while let Some(jobs) = analysis::next_jobs(&selection.ramp, &done) {
             *seq += 1;
             let left = estimate::tests(&selection.ramp).saturating_sub(done.len() as u32 + 1);
@@ -68,6 +68,9 @@ impl Measuring<'_> {
             let run_left_s = after_s + estimate::test_s(selection);
             (self.events)(Event::TestStarted { seq: *seq, selection, jobs, run_left_s });
             let spec = TestSpec { selection, jobs, seq: *seq };
+            if let Err(error) = &prepared {
+                return self.failed(&spec, jiff::Timestamp::now().to_string(), error, store);
+            }
             match self.one(&spec, after_s, probing, store)? {
                 (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
                 (None, Step::GoOn) => return Ok(Step::GoOn),
@@ -112,7 +115,10 @@ impl Measuring<'_> {
                 }
                 Ok((None, Step::Stop(RunStatus::Interrupted)))
             }
-            Outcome::Failed(error) => self.failed(spec, started_at, error, store),
+            Outcome::Failed(error) => {
+                let error = error.at(spec.selection.workload.id.clone());
+                Ok((None, self.failed(spec, started_at, &error, store)?))
+            }
         }
     }
 
@@ -148,19 +154,12 @@ impl Measuring<'_> {
     }
 
     /// Stores the failure; the run goes on if the database still answers.
-    fn failed(
-        &self,
-        spec: &TestSpec<'_>,
-        started_at: String,
-        error: EngineError,
-        store: &mut Store,
-    ) -> Result<(Option<f64>, Step)> {
-        let gone = matches!(error.class, ErrorClass::Lost | ErrorClass::Unreachable) && self.database.session().is_err();
-        let error = error.at(spec.selection.workload.id.clone());
-        let result = failed_test(spec.selection, spec.seq, spec.jobs, started_at, &error);
+    fn failed(&self, spec: &TestSpec<'_>, started_at: String, error: &Error, store: &mut Store) -> Result<Step> {
+        let result = failed_test(spec.selection, spec.seq, spec.jobs, started_at, error);
         store.save_test(self.run_id, &result)?;
-        (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error: &error });
-        Ok((None, if gone { Step::Stop(RunStatus::Failed) } else { Step::GoOn }))
+        (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
+        let answers = self.database.session().is_ok();
+        Ok(if answers { Step::GoOn } else { Step::Stop(RunStatus::Failed) })
     }
 }
 

@@ -94,8 +94,6 @@ fn measured(
     record.loads.clone_from(&loaded.loads);
     record.data_set_id.clone_from(&loaded.data_set_id);
     store.update_run(record)?;
-    (campaign.events)(Event::Step("checking the answers of the workloads"));
-    answers::check(platform.database.as_ref(), campaign.catalog, campaign.plan, &loaded.facts)?;
     let measuring = Measuring {
         database: platform.database.as_ref(),
         plan: campaign.plan,
@@ -104,7 +102,10 @@ fn measured(
         run_id: record.id,
         interrupt: campaign.interrupt,
         in_process: platform.engine.capabilities().in_process,
-        warm: &|selection| warm(campaign, &site, selection),
+        prepare: &|selection| {
+            answers::check(site.db, selection, &loaded.facts)?;
+            warm(campaign, &site, selection)
+        },
         events: campaign.events,
     };
     measuring.all(probing, store)

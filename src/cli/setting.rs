@@ -67,16 +67,16 @@ impl Setting {
     /// Unknown workloads, bad parameters, ramps and combinations.
     pub fn plan(&self, catalog: &Catalog, run: Option<&RunArgs>) -> Result<Plan> {
         let request = plan::Request {
-            engine: self.engine.name(),
+            engine: self.engine.name().to_string(),
             capabilities: self.engine.capabilities(),
-            suites: &self.suites,
-            workloads: &self.workloads,
-            jobs: run.and_then(|run| run.jobs.as_deref()),
+            suites: self.suites.clone(),
+            workloads: self.workloads.clone(),
+            jobs: run.and_then(|run| run.jobs.clone()),
             drive: self.drive,
             warmup_s: run.and_then(|run| run.warmup).map(|warmup| warmup.0),
             duration_s: run.and_then(|run| run.duration).map(|duration| duration.0),
             ops_per_job: run.and_then(|run| run.ops),
-            size_gb: self.size_gb,
+            size_gb: Some(self.size_gb),
             seed: self.seed,
             cores: host_cpus(),
         };
