@@ -1,0 +1,100 @@
+//! `check`: preflight; says what is missing and creates nothing.
+
+use std::path::Path;
+
+use crate::campaign::{self, Keep, Platform, PlatformRequest};
+use crate::cli::args::TargetArgs;
+use crate::cli::context::Context;
+use crate::cli::setting::Setting;
+use crate::cli::{out, paths};
+use crate::engine::Access;
+use crate::error::{Error, Kind, Result};
+use crate::model::Target;
+use crate::{dataset, server};
+
+/// One finding of the preflight.
+struct Finding {
+    ok: bool,
+    what: String,
+}
+
+/// Checks target, disk and results file.
+///
+/// # Errors
+/// Of kind `Check` if something is missing; of the target if it cannot be reached at all.
+pub fn check(context: &Context, args: &TargetArgs) -> Result<()> {
+    let catalog = context.catalog()?;
+    let setting = Setting::new(&catalog, args)?;
+    let plan = setting.plan(&catalog, None)?;
+    let needed_bytes = dataset::needed_bytes(&campaign::data_request(&plan));
+    let mut findings = vec![finding("catalogue", Ok(format!("{} workloads", catalog.workloads().count())))];
+    findings.push(finding("target", target(context, &setting, needed_bytes)));
+    findings.push(finding("results file", results(context)));
+    for finding in &findings {
+        out::print(&format!("{}  {}", if finding.ok { "ok     " } else { "MISSING" }, finding.what));
+    }
+    match findings.iter().filter(|finding| !finding.ok).count() {
+        0 => Ok(()),
+        missing => Err(Error::new(Kind::Check, "check", format!("{missing} of {} checks failed", findings.len()))),
+    }
+}
+
+fn finding(what: &str, result: Result<String>) -> Finding {
+    match result {
+        Ok(text) => Finding { ok: true, what: format!("{what}: {text}") },
+        Err(error) => Finding { ok: false, what: format!("{what}: {error}") },
+    }
+}
+
+fn target(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<String> {
+    match &setting.target {
+        Target::Private { engine, data_dir, server_bin, port } => {
+            let version = server::preflight(engine, data_dir, server_bin.as_deref(), *port)?;
+            Ok(format!("{engine} {version}, {}", space(data_dir, needed_bytes)?))
+        }
+        Target::Embedded { engine, data_dir } => Ok(format!("{engine}, {}", space(data_dir, needed_bytes)?)),
+        Target::Existing { .. } => existing(context, setting, needed_bytes),
+    }
+}
+
+/// Connects without creating anything: version, privileges, disk if it is on this host.
+fn existing(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<String> {
+    let request = PlatformRequest {
+        target: &setting.target,
+        settings: &setting.settings,
+        access: Access::Inspect,
+        keep: Keep::Yes,
+        ask_password: super::run::ask_password(context),
+    };
+    let platform = Platform::open(&request, &|_| {})?;
+    let version = platform.database.version();
+    let disk = match platform.database.storage_path() {
+        Some(path) => space(&path, needed_bytes)?,
+        None => "its disk cannot be seen from here".into(),
+    };
+    platform.close(&|_| {})?;
+    Ok(format!("{} {version}, privileges are sufficient, {disk}", setting.engine.name()))
+}
+
+/// Free space against what loading needs.
+fn space(path: &Path, needed_bytes: u64) -> Result<String> {
+    let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
+    let free_bytes = server::free_bytes(existing)?;
+    let text = format!("{:.1} GB free in {}, {:.1} GB needed", free_bytes as f64 / 1e9, path.display(), needed_bytes as f64 / 1e9);
+    if free_bytes < needed_bytes {
+        return Err(Error::target(path.display().to_string(), text).advise("free some, choose a smaller --size or another --data-dir"));
+    }
+    if rustix::fs::access(existing, rustix::fs::Access::WRITE_OK).is_err() {
+        return Err(Error::target(existing.display().to_string(), "is not writable").advise("choose another --data-dir"));
+    }
+    Ok(text)
+}
+
+fn results(context: &Context) -> Result<String> {
+    let path = paths::results_file(context.global.results.as_ref());
+    if path.exists() {
+        let runs = context.existing_store()?.runs()?.len();
+        return Ok(format!("{} with {runs} runs", path.display()));
+    }
+    Ok(format!("{} will be created", path.display()))
+}

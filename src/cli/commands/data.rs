@@ -1,0 +1,144 @@
+//! `load`, `verify`, `clean`: the data set of a target, without measuring.
+
+use crate::campaign::{self, Event, Keep, Platform, PlatformRequest};
+use crate::catalog::Catalog;
+use crate::cli::args::TargetArgs;
+use crate::cli::console::Console;
+use crate::cli::context::Context;
+use crate::cli::setting::Setting;
+use crate::cli::{out, signals};
+use crate::dataset;
+use crate::engine::Access;
+use crate::error::{Error, Kind, Result};
+use crate::model::Target;
+
+/// Loads the tables of the chosen suite or workloads and keeps them.
+///
+/// # Errors
+/// Of the target; interrupted.
+pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
+    let desk = Desk::new(context, args)?;
+    desk.with_platform(Keep::Yes, |platform| {
+        let plan = desk.setting.plan(&desk.catalog, None)?;
+        let definition = campaign::standard_definition(&desk.catalog)?;
+        let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label())?;
+        let events = |event: Event<'_>| desk.console.show(&event);
+        let loaded = campaign::load_with(&site, &campaign::data_request(&plan), &desk.interrupt, &events)?;
+        out::print(&format!("loaded: data set {}", loaded.data_set_id));
+        Ok(())
+    })
+}
+
+/// Loads what is missing, then checks all rows and the answer of every chosen workload.
+///
+/// # Errors
+/// Of kind `Check` if something is wrong; of the target.
+pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
+    let desk = Desk::new(context, args)?;
+    let wrong = desk.with_platform(desk.setting.keep, |platform| verify_on(&desk, platform))?;
+    match wrong {
+        0 => Ok(()),
+        count => Err(Error::new(Kind::Check, "verify", format!("{count} checks failed"))),
+    }
+}
+
+fn verify_on(desk: &Desk<'_>, platform: &Platform) -> Result<usize> {
+    let plan = desk.setting.plan(&desk.catalog, None)?;
+    let definition = campaign::standard_definition(&desk.catalog)?;
+    let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label())?;
+    let request = campaign::data_request(&plan);
+    let loaded = campaign::load_with(&site, &request, &desk.interrupt, &|event| desk.console.show(&event))?;
+    let mut wrong = report(&format!("data set {}", loaded.data_set_id), dataset::verify(&site, &request))?;
+    for selection in &plan.selections {
+        wrong += report(&selection.workload.id, campaign::check_answers(site.db, selection, &loaded.facts))?;
+    }
+    Ok(wrong)
+}
+
+/// Prints one check; 1 if it failed. Errors that are no finding are passed on.
+fn report(what: &str, result: Result<()>) -> Result<usize> {
+    match result {
+        Ok(()) => {
+            out::print(&format!("ok      {what}"));
+            Ok(0)
+        }
+        Err(error) if error.kind == Kind::Check => {
+            out::print(&format!("WRONG   {error}"));
+            Ok(1)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes exactly what dbdyno made on the target.
+///
+/// # Errors
+/// Of the target; names what cannot be removed.
+pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
+    let desk = Desk::new(context, args)?;
+    match &desk.setting.target {
+        Target::Existing { .. } => desk.with_platform(Keep::Yes, |platform| clean_server(&desk, platform)),
+        private => {
+            let removed = campaign::remove_private(private)?;
+            match removed.as_slice() {
+                [] => out::print("nothing to remove"),
+                paths => paths.iter().for_each(|path| out::print(&format!("removed {}", path.display()))),
+            }
+            Ok(())
+        }
+    }
+}
+
+fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
+    let definition = campaign::standard_definition(&desk.catalog)?;
+    let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label())?;
+    let cleaned = dataset::drop_all(&site)?;
+    cleaned.dropped.iter().for_each(|name| out::print(&format!("dropped {name}")));
+    if cleaned.dropped.is_empty() {
+        out::print("nothing to remove");
+    }
+    cleaned.foreign.iter().for_each(|name| out::print(&format!("left alone, not ours: {name}")));
+    Ok(())
+}
+
+/// What the commands of this file share.
+struct Desk<'a> {
+    catalog: Catalog,
+    setting: Setting,
+    console: Console,
+    interrupt: crate::runner::Interrupt,
+    context: &'a Context,
+}
+
+impl<'a> Desk<'a> {
+    fn new(context: &'a Context, args: &TargetArgs) -> Result<Desk<'a>> {
+        let catalog = context.catalog()?;
+        let setting = Setting::new(&catalog, args)?;
+        let console = Console::new(context.global.quiet, true, false);
+        Ok(Desk { catalog, setting, console, interrupt: signals::interrupt()?, context })
+    }
+
+    fn label(&self) -> String {
+        self.setting.target.label()
+    }
+
+    /// Opens the platform, does the work, closes it whatever happened.
+    fn with_platform<T>(&self, keep: Keep, work: impl FnOnce(&Platform) -> Result<T>) -> Result<T> {
+        let events = |event: Event<'_>| self.console.show(&event);
+        let access = Access::Provision;
+        let request = PlatformRequest {
+            target: &self.setting.target,
+            settings: &self.setting.settings,
+            access,
+            keep,
+            ask_password: super::run::ask_password(self.context),
+        };
+        let platform = Platform::open(&request, &events)?;
+        let result = work(&platform);
+        let keep_closed = platform.close(&events);
+        self.console.finish();
+        let value = result?;
+        keep_closed?;
+        Ok(value)
+    }
+}

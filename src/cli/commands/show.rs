@@ -1,0 +1,90 @@
+//! `show workload ID`: what it does, its parameters, its SQL as it will run.
+
+use crate::campaign::host_cpus;
+use crate::catalog::Catalog;
+use crate::cli::args::Show;
+use crate::cli::context::Context;
+use crate::cli::{out, setting};
+use crate::engine::{self, ENGINES, Engine};
+use crate::error::{Error, Result};
+use crate::model::{Drive, Selection, Workload};
+use crate::plan;
+
+/// Shows a workload.
+///
+/// # Errors
+/// Unknown workload or engine, bad parameters.
+pub fn show(context: &Context, what: &Show) -> Result<()> {
+    let Show::Workload { id, engine, drive } = what;
+    let catalog = context.catalog()?;
+    let (name, _) = crate::catalog::parse_selection(id)?;
+    let asked = catalog.find(&name)?;
+    out::print(&description(&asked.entry.workload));
+    let drive = drive.map(setting::drive);
+    match engine {
+        Some(name) => out::print(&sql(&catalog, id, find(name)?, drive)?),
+        None => {
+            for engine in ENGINES {
+                let text = sql(&catalog, id, *engine, drive).unwrap_or_else(|error| format!("\n-- {}: {error}\n", engine.name()));
+                out::print(&text);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn find(name: &str) -> Result<&'static dyn Engine> {
+    engine::find(name).ok_or_else(|| {
+        let known: Vec<_> = ENGINES.iter().map(|engine| engine.name()).collect();
+        Error::usage("--engine", format!("'{name}' is no engine")).advise(format!("choose {}", known.join(", ")))
+    })
+}
+
+/// Title, prose, KPM, parameters and aliases, as SQL comments: the whole output can be pasted into a client.
+fn description(workload: &Workload) -> String {
+    let mut lines = vec![format!("{}: {}", workload.id, workload.title)];
+    lines.extend(workload.about.trim().lines().map(String::from));
+    lines.push(format!("KPM: {} ({} is better)", workload.kpm.unit, format!("{:?}", workload.kpm.better).to_lowercase()));
+    let aliases: Vec<_> = workload.aliases.iter().map(|alias| alias.code.as_str()).collect();
+    if !aliases.is_empty() {
+        lines.push(format!("corresponds to: {}", aliases.join(", ")));
+    }
+    for param in &workload.params {
+        let values = if param.values.is_empty() {
+            format!("{}..{}", param.min.map_or(String::new(), |min| min.to_string()), param.max.map_or(String::new(), |max| max.to_string()))
+        } else {
+            param.values.join("|")
+        };
+        lines.push(format!("parameter {}={} ({values}): {}", param.name, param.default, param.about));
+    }
+    lines.iter().map(|line| format!("-- {line}").trim_end().to_string() + "\n").collect()
+}
+
+fn sql(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<String> {
+    let selection = selection(catalog, id, engine, drive)?;
+    let mut text = format!("\n-- {} on {}, {} drive\n", selection.workload.id, engine.name(), selection.drive.name());
+    for shown in plan::show(&selection) {
+        text.push_str(&format!("\n-- {}\n{};\n", shown.caption, shown.sql.trim().trim_end_matches(';')));
+    }
+    Ok(text)
+}
+
+fn selection(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<Selection> {
+    let request = plan::Request {
+        engine: engine.name().to_string(),
+        capabilities: engine.capabilities(),
+        suites: Vec::new(),
+        workloads: vec![id.to_string()],
+        jobs: Some("1".into()),
+        drive,
+        warmup_s: None,
+        duration_s: None,
+        ops_per_job: None,
+        size_gb: None,
+        seed: 42,
+        cores: host_cpus(),
+    };
+    let plan = plan::build(catalog, &request)?;
+    plan.selections.into_iter().next().ok_or_else(|| Error::usage("show", "nothing to show"))
+}
+
