@@ -102,7 +102,7 @@ impl Measuring<'_> {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
             events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
         };
-        let outcome = runner::run_test(&context, spec, &mut |session| probing.read(session), &mut progress);
+        let outcome = runner::run_test(&context, spec, &mut || probing.read(), &mut progress);
         match outcome {
             Outcome::Done(result) => {
                 let throughput = result.ops_per_s;

@@ -11,6 +11,8 @@ pub mod platform;
 pub mod probing;
 pub mod run;
 
+pub use answers::check as check_answers;
 pub use events::{Event, Sink};
-pub use platform::{Keep, Platform, PlatformRequest};
-pub use run::{Campaign, Ended, run};
+pub use measure::host_cpus;
+pub use platform::{Keep, Platform, PlatformRequest, remove_private};
+pub use run::{Campaign, Ended, data_request, load_with, make_site, run, standard_definition};

@@ -33,6 +33,7 @@ pub struct PlatformRequest<'a> {
 pub struct Platform {
     pub database: Box<dyn Database>,
     pub engine: &'static dyn Engine,
+    target: Target,
     server: Option<PrivateServer>,
     file: Option<EmbeddedFile>,
     keep: Keep,
@@ -68,7 +69,12 @@ impl Platform {
             }
         }
         let database = engine.open(&to, request.access).map_err(|error| error.at(request.target.label()))?;
-        Ok(Platform { database, engine, server, file, keep: request.keep })
+        Ok(Platform { database, engine, target: request.target.clone(), server, file, keep: request.keep })
+    }
+
+    /// As shown to the user.
+    pub fn label(&self) -> String {
+        self.target.label()
     }
 
     /// Closes it: stops and removes what was created, or says how to get at what is kept.
@@ -181,4 +187,21 @@ fn lock(data_dir: &Path, engine: &str) -> Result<File> {
             .advise("wait for it, or choose another --data-dir")
     })?;
     Ok(file)
+}
+
+/// Removes a private server or an embedded database that an earlier run or `load` kept. Returns what was removed.
+///
+/// # Errors
+/// If it is in use, or a file cannot be removed.
+pub fn remove_private(target: &Target) -> Result<Vec<PathBuf>> {
+    match target {
+        Target::Private { data_dir, .. } => server::recover(data_dir, true),
+        Target::Embedded { engine, data_dir } if data_dir.exists() => {
+            let file = EmbeddedFile::claim(data_dir, engine, Access::Provision)?;
+            let existed = file.existed;
+            remove_database(&file.path)?;
+            Ok(if existed { vec![file.path] } else { Vec::new() })
+        }
+        Target::Embedded { .. } | Target::Existing { .. } => Ok(Vec::new()),
+    }
 }

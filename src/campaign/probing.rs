@@ -1,21 +1,66 @@
-//! All probes of a run: the operating system's and the database's, read together.
+//! All probes of a run: the operating system's and the database's, and the disclosure they make.
 
 use super::platform::Platform;
 use crate::catalog::Catalog;
-use crate::engine::Session;
+use crate::error::Result;
 use crate::model::{Counters, Disclosure};
+use crate::probe::{self, ProbeContext, ProbeSet, SqlProbe};
+use crate::sql::Block;
 
-/// (wip)
-pub struct Probing {}
+/// Settings by which engines name the size of a block, for rates in bytes.
+const BLOCK_SIZE: &[&str] = &["block_size", "page_size"];
+
+/// The probes of a run.
+pub struct Probing {
+    probes: ProbeSet,
+    disclosure: Disclosure,
+}
 
 impl Probing {
-    pub fn new(_platform: &Platform, _catalog: &Catalog) -> Self {
-        Probing {}
+    /// Opens all probes of a platform and takes its disclosure. Of a database on another host only the database and
+    /// our own process are probed: this host's CPUs say nothing about it.
+    ///
+    /// # Errors
+    /// If no session can be opened.
+    pub fn new(platform: &Platform, catalog: &Catalog) -> Result<Self> {
+        let database = platform.database.as_ref();
+        let storage = database.storage_path();
+        let server_pids = database.server_pids();
+        let here = platform.engine.capabilities().in_process || storage.is_some() || !server_pids.is_empty();
+        let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids };
+        let mut probes = if here { ProbeSet::host(&context) } else { ProbeSet::own_process() };
+        let mut disclosure = if here { probe::host(storage.as_deref()) } else { Disclosure::default() };
+        let blocks = catalog.probes(platform.engine.name(), &database.version().0);
+        Self::ask_database(platform, &blocks, &mut probes, &mut disclosure)?;
+        Ok(Probing { probes, disclosure })
     }
-    pub fn disclosure(&self) -> Disclosure {
-        Disclosure::default()
+
+    fn ask_database(
+        platform: &Platform,
+        blocks: &[&Block],
+        probes: &mut ProbeSet,
+        disclosure: &mut Disclosure,
+    ) -> Result<()> {
+        let session = || platform.database.session().map_err(|error| error.at(platform.label()));
+        disclosure.set("database", "engine", platform.engine.name());
+        probe::database(session()?.as_mut(), blocks, disclosure);
+        probes.push(Box::new(SqlProbe::new(session()?, blocks)));
+        Ok(())
     }
-    pub fn read(&mut self, _session: &mut dyn Session) -> (Counters, f64) {
-        (Counters::default(), 0.0)
+
+    /// What is known about platform and settings.
+    pub fn disclosure(&self) -> &Disclosure {
+        &self.disclosure
+    }
+
+    /// Size of the database's block in bytes, if it tells.
+    pub fn block_bytes(&self) -> Option<f64> {
+        BLOCK_SIZE.iter().find_map(|name| self.disclosure.get("settings", name).parse().ok())
+    }
+
+    /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out.
+    pub fn read(&mut self) -> (Counters, f64) {
+        let reading = self.probes.read();
+        (reading.counters, reading.cost_ms)
     }
 }

@@ -16,6 +16,9 @@ use crate::model::{Disclosure, Plan, RunRecord, RunStatus, Selection, Target};
 use crate::runner::Interrupt;
 use crate::store::Store;
 
+/// The data set of the catalogue's workloads.
+const DATA_SET: &str = "dbdyno";
+
 /// Everything a run is asked to do.
 pub struct Campaign<'a> {
     pub catalog: &'a Catalog,
@@ -67,8 +70,8 @@ fn open(campaign: &Campaign<'_>) -> Result<Platform> {
 
 /// Records the run from its begin to its end, also if it fails in between.
 fn recorded(campaign: &Campaign<'_>, platform: &Platform, store: &mut Store) -> Result<Ended> {
-    let mut probing = Probing::new(platform, campaign.catalog);
-    let mut record = record(campaign, probing.disclosure());
+    let mut probing = Probing::new(platform, campaign.catalog)?;
+    let mut record = record(campaign, probing.disclosure().clone());
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
     let outcome = measured(campaign, platform, &mut probing, &mut record, store);
@@ -89,8 +92,10 @@ fn measured(
     store: &mut Store,
 ) -> Result<RunStatus> {
     let definition = standard_definition(campaign.catalog)?;
-    let site = site(campaign, platform, &definition)?;
-    let loaded = load(campaign, &site)?;
+    let label = platform.label();
+    let site = make_site(campaign.catalog, platform, &definition, &label)?;
+    let mut loaded = load(campaign, &site)?;
+    loaded.facts.extend(probing.block_bytes().map(|bytes| ("block_bytes".to_string(), bytes)));
     record.loads.clone_from(&loaded.loads);
     record.data_set_id.clone_from(&loaded.data_set_id);
     store.update_run(record)?;
@@ -116,26 +121,27 @@ fn measured(
 /// # Errors
 /// A broken catalogue.
 pub fn standard_definition(catalog: &Catalog) -> Result<Definition> {
-    let set = catalog.dataset(dataset::STANDARD)?;
+    let set = catalog.dataset(DATA_SET)?;
     Definition::parse(&set.toml, &set.toml_path)
-}
-
-fn site<'a>(campaign: &'a Campaign<'_>, platform: &'a Platform, definition: &'a Definition) -> Result<Site<'a>> {
-    make_site(campaign.catalog, platform, definition)
 }
 
 /// Where the data set lives on an open platform.
 ///
 /// # Errors
 /// A broken catalogue.
-pub fn make_site<'a>(catalog: &'a Catalog, platform: &'a Platform, definition: &'a Definition) -> Result<Site<'a>> {
+pub fn make_site<'a>(
+    catalog: &'a Catalog,
+    platform: &'a Platform,
+    definition: &'a Definition,
+    label: &'a str,
+) -> Result<Site<'a>> {
     Ok(Site {
         db: platform.database.as_ref(),
         engine: platform.engine.name(),
         capabilities: platform.engine.capabilities(),
         definition,
-        blocks: &catalog.dataset(dataset::STANDARD)?.blocks,
-        label: platform.label(),
+        blocks: &catalog.dataset(DATA_SET)?.blocks,
+        label,
     })
 }
 

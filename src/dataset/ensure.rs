@@ -40,7 +40,7 @@ pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<Lo
 }
 
 /// The tables of a request at their size, in the order of the definition.
-pub(super) fn tables(site: &Site<'_>, request: &Request) -> Vec<Table> {
+pub fn tables(site: &Site<'_>, request: &Request) -> Vec<Table> {
     let wanted = site.definition.tables.iter().filter(|kind| request.tables.contains(kind));
     wanted
         .map(|kind| {

@@ -20,7 +20,8 @@ mod warm;
 pub use checksum::Checksum;
 pub use clean::{Cleaned, drop_all};
 pub use definition::{Definition, Site, Table};
-pub use ensure::{data_set_id, ensure};
+pub use ensure::{data_set_id, ensure, tables};
+pub use space::needed_for as needed_bytes;
 pub use verify::verify;
 pub use warm::warm;
 

@@ -1,9 +1,9 @@
 //! Is there room for the rows, before anything is created.
 
 use crate::error::{Error, Result};
-use crate::model::rows::ROW_BYTES;
+use crate::model::rows::{ROW_BYTES, table_rows};
 
-use super::{Site, Table};
+use super::{Request, Site, Table};
 
 /// Stored bytes per byte of row data: indexes, log, sort files of index builds.
 const OVERHEAD: f64 = 2.2;
@@ -13,6 +13,16 @@ const MARGIN: u64 = 200_000_000;
 /// Bytes that loading these tables needs at most.
 fn needed_bytes<'a>(tables: impl Iterator<Item = &'a Table>) -> u64 {
     let rows: u64 = tables.map(|table| table.rows.table_rows).sum();
+    needed_for_rows(rows)
+}
+
+/// Bytes that loading the tables of `request` needs at most.
+pub fn needed_for(request: &Request) -> u64 {
+    let rows: u64 = request.tables.iter().map(|table| table_rows(table, request.size_gb)).sum();
+    needed_for_rows(rows)
+}
+
+fn needed_for_rows(rows: u64) -> u64 {
     (rows as f64 * ROW_BYTES as f64 * OVERHEAD) as u64 + MARGIN
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bind, Expr, Facts, Workload};
+use super::{Answer, Bind, Expr, Facts, Workload};
 
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +131,9 @@ pub struct PartPlan {
     pub teardown: Vec<String>,
     /// Facts for expressions: the numeric parameters (data set facts come from the loaded data set).
     pub facts: Facts,
+    /// What is checked before timing, and the statement whose result is checked, if the answer names one.
+    pub answer: Option<Answer>,
+    pub answer_step: Option<BoundStatement>,
 }
 
 /// A workload with parameters, compiled for one engine and drive, and its ramp.

@@ -74,6 +74,8 @@ pub(super) fn part(target: &Target<'_>, harness: &Harness<'_>, entry: &Entry, pa
         setup: compiler.around(&workload.setup)?,
         teardown: compiler.around(&workload.teardown)?,
         facts: params::facts(params),
+        answer: workload.answer.clone(),
+        answer_step: compiler.answer_step()?,
     })
 }
 
@@ -107,6 +109,13 @@ impl Compiler<'_> {
         let text = substitute(block, values, &[])?;
         let bound = bind(statement(&text), self.target.capabilities.placeholder);
         Ok(BoundStatement { name: block.name.clone(), sql: bound.sql, binds: bound.binds })
+    }
+
+    /// The statement whose result `verify` checks; none if this engine has no such block.
+    fn answer_step(&self) -> Result<Option<BoundStatement>> {
+        let step = self.entry.workload.answer.as_ref().and_then(|answer| answer.step.as_ref());
+        let block = step.and_then(|step| self.find(step));
+        block.map(|block| self.bound(block, &self.values)).transpose()
     }
 
     fn eval(&self, expr: &Expr) -> Result<f64> {

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::Interrupt;
 use super::gate::Gate;
 use super::schedule::Schedule;
-use crate::engine::Session;
 use crate::model::{Counters, Moment, Snapshot};
 
 /// How long jobs may take to connect and prepare.
@@ -14,7 +13,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 const ATTENTION: Duration = Duration::from_millis(100);
 
 /// Reads all probes: cumulative counters, and what reading cost in ms.
-pub type ReadProbes<'a> = dyn FnMut(&mut dyn Session) -> (Counters, f64) + 'a;
+pub type ReadProbes<'a> = dyn FnMut() -> (Counters, f64) + 'a;
 
 /// Told once a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +37,6 @@ pub struct Ended {
 pub struct Coordinator<'a, 'p> {
     gate: &'a Gate,
     schedule: Schedule,
-    session: &'a mut dyn Session,
     probes: &'a mut ReadProbes<'p>,
     progress: &'a mut dyn FnMut(Progress),
     snapshots: Vec<Snapshot>,
@@ -50,11 +48,10 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     pub fn new(
         gate: &'a Gate,
         schedule: Schedule,
-        session: &'a mut dyn Session,
         probes: &'a mut ReadProbes<'p>,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
-        Coordinator { gate, schedule, session, probes, progress, snapshots: Vec::new(), samples: Vec::new() }
+        Coordinator { gate, schedule, probes, progress, snapshots: Vec::new(), samples: Vec::new() }
     }
 
     /// The snapshots and the per-second samples.
@@ -118,7 +115,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// One reading of all probes serves the tick and the edges that are due; returns the next tick.
     fn reading(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
-        let (counters, cost_ms) = (self.probes)(self.session);
+        let (counters, cost_ms) = (self.probes)();
         let edge = if self.has(Moment::WindowOpen) {
             (now_s >= self.schedule.close_s).then_some(Moment::WindowClose)
         } else {
@@ -166,7 +163,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// Takes a snapshot of all probes.
     pub fn snapshot(&mut self, moment: Moment, t_s: f64) {
-        let (counters, cost_ms) = (self.probes)(self.session);
+        let (counters, cost_ms) = (self.probes)();
         self.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
     }
 }

@@ -46,7 +46,7 @@ pub fn run_test(
     };
     let set_up = provision(session.as_mut(), spec, Phase::Setup);
     let outcome = match set_up {
-        Ok(()) => measure(context, spec, session.as_mut(), probes, progress),
+        Ok(()) => measure(context, spec, probes, progress),
         Err(error) => Outcome::Failed(error),
     };
     match (provision(session.as_mut(), spec, Phase::Teardown), outcome) {
@@ -77,11 +77,10 @@ fn provision(session: &mut dyn Session, spec: &TestSpec<'_>, phase: Phase) -> Re
     first_error
 }
 
-/// Gate to end. The control session takes the database's part of every snapshot.
+/// Gate to end.
 fn measure(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
-    session: &mut dyn Session,
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
@@ -90,7 +89,7 @@ fn measure(
     let seconds = SecondsLog::default();
     let facts = test_facts(context.facts, spec.jobs);
     let started_at = jiff::Timestamp::now().to_string();
-    let mut coordinator = Coordinator::new(&gate, schedule, session, probes, progress);
+    let mut coordinator = Coordinator::new(&gate, schedule, probes, progress);
     let (jobs, ended) = std::thread::scope(|scope| {
         let threads: Vec<_> = (1..=spec.jobs)
             .map(|job| {
