@@ -1,6 +1,7 @@
 //! dbdyno, a dynamometer for database platforms. `ARCHITECTURE.md` is the map of this crate.
 
 pub mod analysis;
+pub mod campaign;
 pub mod catalog;
 pub mod cli;
 pub mod dataset;

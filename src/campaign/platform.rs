@@ -105,9 +105,7 @@ fn start_server(request: &PlatformRequest<'_>, events: &Sink<'_>) -> Result<Priv
         settings: request.settings.clone(),
     };
     let server = server::start(engine, &options)?;
-    for note in server.notes() {
-        events(Event::Note(note));
-    }
+    events(Event::Note(&format!("private {engine} server {} is up", server.version())));
     Ok(server)
 }
 

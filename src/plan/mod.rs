@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::{Drive, Plan, Selection};
 
 mod compile;
+mod describe;
 mod jobs;
 mod params;
 mod select;
@@ -15,6 +16,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub use describe::describe;
 pub use jobs::jobs_note;
 pub use show::{Shown, show};
 
