@@ -1,1 +1,64 @@
-//! (being written)
+//! Reports: views over stored runs, as documents; the forms a document can take are in `format/`.
+//!
+//! A report measures nothing and opens no database. Adding one: one file here and one line in [`REPORTS`].
+
+pub mod columns;
+pub mod datasheet;
+pub mod document;
+pub mod format;
+pub mod kpm;
+pub mod kpm_columns;
+pub mod run_json;
+
+use crate::model::{RunRecord, TestResult};
+
+pub use document::Document;
+pub use format::{FORMATS, Format, Options};
+
+/// A run with its tests, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunData {
+    pub run: RunRecord,
+    pub tests: Vec<TestResult>,
+}
+
+/// What a report is made from.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Input {
+    pub runs: Vec<RunData>,
+    /// Group id and title, in the catalogue's order; groups that are missing here follow under their id.
+    pub groups: Vec<(String, String)>,
+}
+
+impl Input {
+    /// The groups that have tests, with titles, in order.
+    fn used_groups(&self) -> Vec<(&str, &str)> {
+        let used: Vec<&str> = self.tests().map(|(_, test)| test.group.as_str()).collect();
+        let known = self.groups.iter().map(|(id, title)| (id.as_str(), title.as_str()));
+        let mut groups: Vec<_> = known.filter(|(id, _)| used.contains(id)).collect();
+        for id in used {
+            if !groups.iter().any(|(known, _)| *known == id) {
+                groups.push((id, id));
+            }
+        }
+        groups
+    }
+
+    /// All tests of all runs, each with its run.
+    fn tests(&self) -> impl Iterator<Item = (&RunRecord, &TestResult)> {
+        self.runs.iter().flat_map(|data| data.tests.iter().map(move |test| (&data.run, test)))
+    }
+}
+
+/// A kind of report.
+pub trait Report: Sync {
+    /// As given to `dbdyno report`.
+    fn name(&self) -> &'static str;
+    /// One line for `list reports`.
+    fn title(&self) -> &'static str;
+    /// The document of the runs.
+    fn build(&self, input: &Input) -> Document;
+}
+
+/// Every report.
+pub const REPORTS: &[&dyn Report] = &[&kpm::KpmReport, &datasheet::Datasheet];

@@ -95,7 +95,18 @@ pub fn tests() -> Vec<TestResult> {
         specs.iter().zip(1..).map(|(spec, seq)| test(seq, spec.0, spec.1, spec.2, spec.3, spec.4, spec.5)).collect();
     make_conditional(&mut tests[3]);
     make_invalid(&mut tests[8]);
+    make_time(&mut tests[7]);
+    tests.push(test(11, "TP-LIGHT", "TP", 1, 990.0, "tps", 1.0));
+    tests[10].params = map([("update_pct", "50")]);
     tests
+}
+
+/// A KPM that is a time, with a rate as the second metric.
+fn make_time(test: &mut TestResult) {
+    test.second = Some(Kpm { value: KpmValue::Ops, ..test.kpm.clone() });
+    test.second_value = test.kpm_value;
+    test.kpm = Kpm { value: KpmValue::ServiceTime, unit: "ms".into(), better: Better::Lower, scale: 1000.0 };
+    test.kpm_value = Some(1000.0 / test.ops_per_s);
 }
 
 fn make_conditional(test: &mut TestResult) {

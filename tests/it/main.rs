@@ -4,4 +4,5 @@ mod architecture;
 mod catalogue;
 mod fixture;
 mod private_server;
+mod reports;
 mod store;

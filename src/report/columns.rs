@@ -1,0 +1,93 @@
+//! Columns as declared data: name, unit and where a line's value comes from; a table is made from a list of them.
+
+use super::document::{Cell, Column, Digits, Table};
+use crate::analysis::Derived;
+use crate::model::{RunRecord, TestResult};
+
+/// What a row of a table of tests is made from.
+pub struct Line<'a> {
+    pub run: &'a RunRecord,
+    pub test: &'a TestResult,
+    pub derived: Derived,
+}
+
+/// Where a column's value comes from.
+#[derive(Clone, Copy)]
+pub enum Source {
+    /// A text, a count or a mark that is always known.
+    Plain(fn(&Line<'_>) -> Cell),
+    /// A measured figure, or why it is unknown.
+    Figure(fn(&Line<'_>) -> Result<f64, String>, Digits),
+    /// The figure of this id in `analysis::derive`.
+    Derived(&'static str, Digits),
+    /// The workload's KPM; the column has the KPM's unit.
+    Kpm,
+    /// The KPM divided by the jobs.
+    KpmPerJob,
+}
+
+/// A declared column.
+#[derive(Clone, Copy)]
+pub struct Definition {
+    pub name: &'static str,
+    /// Empty for text and counts; ignored for the KPM.
+    pub unit: &'static str,
+    /// See `Column::priority`.
+    pub priority: u8,
+    pub source: Source,
+}
+
+/// Digits of a rate or a time.
+pub const RATE: Digits = Digits::Significant(4);
+
+/// The table `name` with a row per line. All lines must have the same KPM unit.
+pub fn table(name: &str, definitions: &[Definition], kpm_name: &str, lines: &[Line<'_>]) -> Table {
+    let unit = lines.first().map_or("", |line| line.test.kpm.unit.as_str());
+    let columns = definitions.iter().map(|definition| head(definition, kpm_name, unit)).collect();
+    let mut table = Table { name: name.into(), columns, ..Table::default() };
+    for line in lines {
+        let row = definitions.iter().map(|definition| cell(definition, line, &mut table)).collect();
+        table.rows.push(row);
+    }
+    for line in lines {
+        let (run, test) = (line.run, line.test);
+        let subject = format!("run {} test {} {} at {}", run.id, test.seq, test.workload, jobs(test.jobs));
+        table.explain(&subject, &test.verdict);
+    }
+    table
+}
+
+/// `1 job`, `2 jobs`.
+pub fn jobs(jobs: u32) -> String {
+    if jobs == 1 { "1 job".into() } else { format!("{jobs} jobs") }
+}
+
+fn head(definition: &Definition, kpm_name: &str, kpm_unit: &str) -> Column {
+    let (name, unit) = match definition.source {
+        Source::Kpm => (format!("{kpm_name} {}", definition.name), kpm_unit),
+        Source::KpmPerJob => (definition.name.into(), kpm_unit),
+        _ => (definition.name.into(), definition.unit),
+    };
+    let unit = (!unit.is_empty()).then(|| unit.into());
+    Column { name: name.trim().into(), unit, priority: definition.priority }
+}
+
+fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
+    let verdict = line.test.verdict.status;
+    match definition.source {
+        Source::Plain(get) => get(line),
+        Source::Figure(get, digits) => table.figure(get(line), digits, verdict),
+        Source::Derived(id, digits) => table.figure(derived(line, id), digits, verdict),
+        Source::Kpm => table.figure(kpm(line), RATE, verdict),
+        Source::KpmPerJob => table.figure(kpm(line).map(|value| value / f64::from(line.test.jobs)), RATE, verdict),
+    }
+}
+
+fn derived(line: &Line<'_>, id: &str) -> Result<f64, String> {
+    let figure = line.derived.figure(id).ok_or_else(|| format!("there is no figure {id}"))?;
+    figure.value.clone()
+}
+
+fn kpm(line: &Line<'_>) -> Result<f64, String> {
+    line.test.kpm_value.ok_or_else(|| "the counter of the KPM is not known here".into())
+}

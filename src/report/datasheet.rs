@@ -1,0 +1,265 @@
+//! The datasheet: one page per run, like a car's: the platform, then a line per workload.
+
+use super::columns::{RATE, jobs};
+use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::{Input, Report, RunData};
+use crate::analysis::ramp;
+use crate::model::{Better, LoadResult, RunRecord, Status, TestResult};
+
+/// `report datasheet`.
+pub struct Datasheet;
+
+impl Report for Datasheet {
+    fn name(&self) -> &'static str {
+        "datasheet"
+    }
+
+    fn title(&self) -> &'static str {
+        "one page per run: platform, then speed, throughput, service time and scalability of each workload"
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let several = input.runs.len() > 1;
+        let sections = input.runs.iter().flat_map(|data| sections(input, data, several)).collect();
+        let title = match input.runs.as_slice() {
+            [data] => format!("Datasheet: run {} on {}", data.run.id, data.run.target),
+            _ => "Datasheets".into(),
+        };
+        Document { title, sections }
+    }
+}
+
+fn sections(input: &Input, data: &RunData, several: bool) -> Vec<Section> {
+    let named = |title: &str| match several {
+        true => format!("Run {}: {title}", data.run.id),
+        false => title.into(),
+    };
+    let section = |title: &str, block| Section { title: named(title), blocks: vec![block] };
+    let mut sections = vec![section("Platform", Block::Facts(platform(&data.run)))];
+    if !data.run.loads.is_empty() {
+        sections.push(section("Load", Block::Table(loads(&data.run))));
+    }
+    sections.push(section("Key performance metrics", Block::Table(kpms(input, data))));
+    sections.push(section("How it was made", Block::Facts(origin(&data.run))));
+    sections
+}
+
+/// Section, key, and what follows the value.
+type Fact = (&'static str, &'static str, &'static str);
+
+/// Label and the facts of the disclosure (section, key, unit) that make its line.
+const PLATFORM: &[(&str, &[Fact])] = &[
+    (
+        "CPU",
+        &[
+            ("hardware", "cpu_model", ""),
+            ("hardware", "sockets", " sockets"),
+            ("hardware", "cores", " cores"),
+            ("hardware", "threads", " threads"),
+        ],
+    ),
+    ("Memory", &[("hardware", "memory_bytes", "B")]),
+    ("Virtualisation", &[("hardware", "virtualisation", "")]),
+    ("Storage", &[("storage", "device", ""), ("storage", "file_system", "")]),
+    ("Operating system", &[("os", "name", ""), ("os", "kernel", "")]),
+    ("Database", &[("database", "version", "")]),
+];
+
+fn platform(run: &RunRecord) -> Vec<(String, String)> {
+    let mut facts: Vec<(String, String)> =
+        PLATFORM.iter().map(|(label, keys)| ((*label).into(), platform_line(run, keys))).collect();
+    let settings = run.disclosure.0.get("settings").into_iter().flatten();
+    let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
+    facts.push(("Settings".into(), if settings.is_empty() { "unknown".into() } else { settings.join(", ") }));
+    facts
+}
+
+fn platform_line(run: &RunRecord, keys: &[Fact]) -> String {
+    let known = keys.iter().filter_map(|(section, key, unit)| {
+        let value = Some(run.disclosure.get(section, key)).filter(|value| *value != "unknown")?;
+        Some(with_unit(value, unit))
+    });
+    let known: Vec<String> = known.collect();
+    if known.is_empty() { "unknown".into() } else { known.join(", ") }
+}
+
+/// Bytes become GB (10^9); `1 sockets` becomes `1 socket`.
+fn with_unit(value: &str, unit: &str) -> String {
+    match (unit, value.parse::<f64>()) {
+        ("B", Ok(bytes)) => format!("{:.1} GB", bytes / 1e9),
+        (plural, Ok(1.0)) => format!("{value}{}", plural.trim_end_matches('s')),
+        _ => format!("{value}{unit}"),
+    }
+}
+
+fn origin(run: &RunRecord) -> Vec<(String, String)> {
+    let ended = run.ended_at.as_deref().unwrap_or("not ended");
+    let name = run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let facts = [
+        ("Run", format!("{}{name}, {}", run.id, run.status.name())),
+        ("Command", run.command.clone()),
+        ("Version", format!("dbdyno {}", run.version)),
+        ("Time", format!("{} to {ended}", run.started_at)),
+        ("Data", format!("{} GB nominal, data set {}, seed {}", run.size_gb, run.data_set_id, run.seed)),
+    ];
+    facts.into_iter().map(|(name, value)| (name.into(), value)).collect()
+}
+
+fn column(name: &str, unit: &str, priority: u8) -> Column {
+    Column { name: name.into(), unit: (!unit.is_empty()).then(|| unit.into()), priority }
+}
+
+fn loads(run: &RunRecord) -> Table {
+    let columns = vec![
+        column("Table", "", 0),
+        column("Rows", "", 1),
+        column("Size", "MB", 2),
+        column("Rows", "rows/s", 0),
+        column("Speed", "MB/s", 0),
+        column("Indexes", "s", 3),
+        column("Sessions", "", 4),
+        column("Method", "", 2),
+    ];
+    let mut table = Table { name: "load".into(), columns, ..Table::default() };
+    for load in &run.loads {
+        let row = load_row(load, &mut table);
+        table.rows.push(row);
+    }
+    table
+}
+
+fn load_row(load: &LoadResult, table: &mut Table) -> Vec<Cell> {
+    let number = |value, digits| Cell::Number { value, digits, verdict: None };
+    let megabytes = load.table_bytes as f64 / 1e6;
+    let timed = |value: f64| match load.loaded {
+        true => Ok(value),
+        false => Err("the rows were there already; they were verified, not loaded".to_string()),
+    };
+    vec![
+        Cell::text(&load.table),
+        number(load.rows as f64, Digits::Decimals(0)),
+        number(megabytes, Digits::Significant(4)),
+        table.unjudged(timed(load.rows as f64 / load.rows_s)),
+        table.unjudged(timed(megabytes / load.rows_s)),
+        table.unjudged(timed(load.index_s)),
+        Cell::count(load.sessions),
+        Cell::text(&load.method),
+    ]
+}
+
+fn kpms(input: &Input, data: &RunData) -> Table {
+    let columns = vec![
+        column("Workload", "", 0),
+        column("Parameters", "", 3),
+        column("Drive", "", 6),
+        column("Speed (1 job)", "", 0),
+        column("Throughput (best)", "", 0),
+        column("Unit", "", 0),
+        column("at jobs", "", 0),
+        column("p50 (1 job)", "us", 2),
+        column("p99 (1 job)", "us", 1),
+        column("p99 (best)", "us", 5),
+        column("Scaling", "x", 2),
+        column("Verdict", "", 0),
+    ];
+    let mut table = Table { name: "kpm".into(), columns, ..Table::default() };
+    for (group, _) in input.used_groups() {
+        let ramps = ramps(data, group);
+        for tests in &ramps {
+            let row = kpm_row(&label(tests[0], &ramps), tests, &mut table);
+            table.rows.push(row);
+        }
+    }
+    table
+}
+
+/// The tests of a group, those of equal workload, parameters and drive together, in order of appearance.
+fn ramps<'a>(data: &'a RunData, group: &str) -> Vec<Vec<&'a TestResult>> {
+    let same = |a: &TestResult, b: &TestResult| a.workload == b.workload && a.params == b.params && a.drive == b.drive;
+    let mut ramps: Vec<Vec<&TestResult>> = Vec::new();
+    for test in data.tests.iter().filter(|test| test.group == group) {
+        match ramps.iter_mut().find(|ramp| same(ramp[0], test)) {
+            Some(ramp) => ramp.push(test),
+            None => ramps.push(vec![test]),
+        }
+    }
+    ramps
+}
+
+/// The workload; with the parameters and the drive in which it differs from other lines of the same workload.
+fn label(test: &TestResult, ramps: &[Vec<&TestResult>]) -> String {
+    let others: Vec<&TestResult> =
+        ramps.iter().map(|ramp| ramp[0]).filter(|other| other.workload == test.workload).collect();
+    let differs =
+        |(name, value): &(&String, &String)| others.iter().any(|other| other.params.get(*name) != Some(*value));
+    let params = test.params.iter().filter(differs).map(|(name, value)| format!(" {name}={value}"));
+    let drive = others.iter().any(|other| other.drive != test.drive).then(|| format!(" {}", test.drive.name()));
+    [test.workload.clone()].into_iter().chain(params).chain(drive).collect()
+}
+
+fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
+    let first = tests[0];
+    let (speed, best) = (ramp::speed(tests), ramp::throughput(tests));
+    let unit = unit(speed.as_ref(), best.as_ref(), first);
+    let single = speed.map(|figure| figure.test);
+    let status = [&speed, &best].into_iter().flatten().map(|figure| figure.test.verdict.status).max();
+    let mut figure = |figure: Option<ramp::RampFigure<'_>>, why: &str| match figure {
+        Some(figure) => table.figure(Ok(figure.value), RATE, figure.test.verdict.status),
+        None => table.unknown(why),
+    };
+    let speed_cell = figure(speed, "no test at one job, or its counter is not known");
+    let best_cell = figure(best, "no figure of the ramp is known");
+    let parameters: Vec<String> = first.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let row = vec![
+        Cell::text(label),
+        Cell::text(parameters.join(",")),
+        Cell::text(first.drive.name()),
+        speed_cell,
+        best_cell,
+        Cell::text(unit),
+        best.map_or(Cell::Empty, |figure| Cell::count(figure.jobs)),
+        percentile(table, single, |test| test.latency.p50_us),
+        percentile(table, single, |test| test.latency.p99_us),
+        percentile(table, best.map(|figure| figure.test), |test| test.latency.p99_us),
+        scaling(table, tests),
+        status.map_or(Cell::Empty, Cell::Verdict),
+    ];
+    let shown = [speed, best].into_iter().flatten();
+    shown.for_each(|figure| table.explain(&format!("{label} at {}", jobs(figure.jobs)), &figure.test.verdict));
+    row
+}
+
+/// Speed and throughput may be different metrics (a time and a rate); then both units are named.
+fn unit(speed: Option<&ramp::RampFigure<'_>>, best: Option<&ramp::RampFigure<'_>>, test: &TestResult) -> String {
+    match (speed, best) {
+        (Some(speed), Some(best)) if speed.kpm.unit != best.kpm.unit => {
+            format!("{}; {}", speed.kpm.unit, best.kpm.unit)
+        }
+        (_, Some(best)) => best.kpm.unit.clone(),
+        _ => test.kpm.unit.clone(),
+    }
+}
+
+fn percentile(table: &mut Table, test: Option<&TestResult>, get: fn(&TestResult) -> Option<f64>) -> Cell {
+    match test {
+        Some(test) => {
+            let value = get(test).ok_or_else(|| "too few timed ops for this percentile".into());
+            table.figure(value, Digits::Significant(3), test.verdict.status)
+        }
+        None => table.unknown("no test at one job"),
+    }
+}
+
+fn scaling(table: &mut Table, tests: &[&TestResult]) -> Cell {
+    if tests.iter().all(|test| test.jobs == tests[0].jobs) {
+        return table.unknown("measured at one number of jobs only");
+    }
+    match ramp::scalability(tests) {
+        Some(scalability) => {
+            let worst = tests.iter().map(|test| test.verdict.status).max().unwrap_or(Status::Valid);
+            table.figure(Ok(scalability.factor), Digits::Decimals(2), worst)
+        }
+        None if tests[0].kpm.better == Better::Lower => table.unknown("the metric is a time, not a rate"),
+        None => table.unknown("no test at one job"),
+    }
+}

@@ -1,0 +1,60 @@
+//! JSON: the document as it is, figures as numbers with all digits, unknown as null.
+
+use serde_json::{Map, Value, json};
+
+use super::super::document::{Block, Cell, Document, Section, Table};
+use super::{Format, Options};
+
+/// `--format json`.
+pub struct Json;
+
+/// Version of the document's structure.
+pub const SCHEMA_VERSION: u32 = 1;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn render(&self, document: &Document, _options: Options) -> String {
+        let sections: Vec<Value> = document.sections.iter().map(section).collect();
+        let document = json!({"schema_version": SCHEMA_VERSION, "title": document.title, "sections": sections});
+        format!("{document:#}\n")
+    }
+}
+
+fn section(section: &Section) -> Value {
+    let mut paragraphs = Vec::new();
+    let mut facts = Map::new();
+    let mut tables = Vec::new();
+    for block in &section.blocks {
+        match block {
+            Block::Paragraph(text) => paragraphs.push(text.as_str()),
+            Block::Facts(pairs) => facts.extend(pairs.iter().map(|(name, value)| (name.clone(), json!(value)))),
+            Block::Table(content) => tables.push(table(content)),
+        }
+    }
+    json!({"title": section.title, "paragraphs": paragraphs, "facts": facts, "tables": tables})
+}
+
+fn table(table: &Table) -> Value {
+    let columns: Vec<Value> =
+        table.columns.iter().map(|column| json!({"name": column.name, "unit": column.unit})).collect();
+    let rows: Vec<Vec<Value>> = table.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    json!({
+        "name": table.name,
+        "columns": columns,
+        "rows": rows,
+        "footnotes": table.footnotes,
+        "remarks": table.remarks,
+    })
+}
+
+fn cell(cell: &Cell) -> Value {
+    match cell {
+        Cell::Empty | Cell::Unknown(_) => Value::Null,
+        Cell::Text(text) => json!(text),
+        Cell::Number { value, .. } => json!(value),
+        Cell::Verdict(status) => json!(status),
+    }
+}

@@ -1,0 +1,70 @@
+//! Markdown with pipe tables, every column shown.
+
+use super::super::document::{Block, Cell, Document, Table};
+use super::{Format, LEGEND, Options, heading, is_marked, shown, superscript};
+
+/// `--format markdown`.
+pub struct Markdown;
+
+impl Format for Markdown {
+    fn name(&self) -> &'static str {
+        "markdown"
+    }
+
+    fn render(&self, document: &Document, _options: Options) -> String {
+        let mut parts = vec![format!("# {}", escape(&document.title))];
+        for section in &document.sections {
+            parts.push(format!("## {}", escape(&section.title)));
+            parts.extend(section.blocks.iter().map(block));
+        }
+        parts.join("\n\n") + "\n"
+    }
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Paragraph(text) => escape(text),
+        Block::Facts(facts) => {
+            let line = |(name, value): &(String, String)| format!("- **{}**: {}", escape(name), escape(value));
+            facts.iter().map(line).collect::<Vec<_>>().join("\n")
+        }
+        Block::Table(content) => table(content),
+    }
+}
+
+fn table(table: &Table) -> String {
+    let heads = table.columns.iter().map(|column| escape(&heading(column)));
+    let is_number =
+        |column: usize| table.rows.iter().any(|row| matches!(row[column], Cell::Number { .. } | Cell::Unknown(_)));
+    let rules = (0..table.columns.len()).map(|column| if is_number(column) { "--:" } else { "---" }.to_owned());
+    let mut lines = vec![line(heads), line(rules)];
+    lines.extend(table.rows.iter().map(|row| line(row.iter().map(|cell| escape(&shown(cell))))));
+    let mut notes: Vec<String> = Vec::new();
+    notes.extend(
+        table.footnotes.iter().enumerate().map(|(index, why)| format!("- {} {}", superscript(index + 1), escape(why))),
+    );
+    notes.extend(is_marked(&table.rows).then(|| format!("- {LEGEND}")));
+    notes.extend(table.remarks.iter().map(|remark| format!("- {}", escape(remark))));
+    if !notes.is_empty() {
+        lines.push(String::new());
+        lines.extend(notes);
+    }
+    lines.join("\n")
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+}
+
+/// What would be taken as markup is shown as it is.
+fn escape(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        match character {
+            '|' | '*' | '_' | '<' | '`' | '\\' => escaped.extend(['\\', character]),
+            '\n' | '\r' => escaped.push(' '),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,90 @@
+//! The forms a document can take. Adding one: one file here and one line in [`FORMATS`].
+
+pub mod csv;
+pub mod json;
+pub mod markdown;
+pub mod number;
+pub mod text;
+
+use super::document::{Cell, Column, Document};
+use crate::model::Status;
+
+/// How a document is to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Characters per line, for text.
+    pub width: usize,
+    /// ANSI colours, for text.
+    pub color: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { width: 100, color: false }
+    }
+}
+
+/// A form.
+pub trait Format: Sync {
+    /// As given with `--format`; also the golden files' and the output's usual extension.
+    fn name(&self) -> &'static str;
+    /// The document in this form, ending with a line end.
+    fn render(&self, document: &Document, options: Options) -> String;
+}
+
+/// Every form.
+pub const FORMATS: &[&dyn Format] = &[&text::Text, &markdown::Markdown, &csv::Csv, &json::Json];
+
+/// `name [unit]`.
+fn heading(column: &Column) -> String {
+    match &column.unit {
+        Some(unit) => format!("{} [{unit}]", column.name),
+        None => column.name.clone(),
+    }
+}
+
+/// A cell for people: figures with a mark if their verdict is not valid, unknown as `-` with its footnote number.
+fn shown(cell: &Cell) -> String {
+    match cell {
+        Cell::Empty => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Number { value, digits, verdict } => format!("{}{}", number::readable(*value, *digits), mark(*verdict)),
+        Cell::Unknown(footnote) => format!("-{}", superscript(footnote + 1)),
+        Cell::Verdict(status) => status.to_string(),
+    }
+}
+
+/// What stands behind a figure; see [`LEGEND`].
+fn mark(verdict: Option<Status>) -> &'static str {
+    match verdict {
+        Some(Status::Conditional) => "?",
+        Some(Status::Invalid) => "!",
+        Some(Status::Valid) | None => "",
+    }
+}
+
+/// Explains [`mark`], where marks are shown.
+const LEGEND: &str = "? conditional  ! invalid: see the reasons; figures without a mark are valid";
+
+/// True if the table shows a mark.
+fn is_marked(rows: &[Vec<Cell>]) -> bool {
+    let marked = |cell: &Cell| matches!(cell, Cell::Number { verdict, .. } if !mark(*verdict).is_empty());
+    rows.iter().flatten().any(marked)
+}
+
+/// The number in raised digits.
+fn superscript(number: usize) -> String {
+    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    number.to_string().bytes().filter_map(|digit| RAISED.get(usize::from(digit.wrapping_sub(b'0')))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn footnotes_are_numbered_in_raised_digits() {
+        assert_eq!(superscript(1), "¹");
+        assert_eq!(superscript(120), "¹²⁰");
+    }
+}

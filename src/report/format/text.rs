@@ -1,0 +1,247 @@
+//! Text for a terminal of a given width: where a table is too wide, its least important columns are left out.
+
+use super::super::document::{Block, Cell, Column, Document, Section, Table};
+use super::{Format, LEGEND, Options, is_marked, shown, superscript};
+use crate::model::Status;
+
+/// `--format text`.
+pub struct Text;
+
+/// Between two columns.
+const GAP: &str = "  ";
+
+impl Format for Text {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn render(&self, document: &Document, options: Options) -> String {
+        let mut lines = vec![bold(&document.title, options), String::new()];
+        for section in &document.sections {
+            section_lines(section, options, &mut lines);
+        }
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
+    lines.push(bold(&section.title, options));
+    for block in &section.blocks {
+        match block {
+            Block::Paragraph(text) => lines.extend(wrap(text, options.width, "")),
+            Block::Facts(facts) => lines.extend(facts_lines(facts, options.width)),
+            Block::Table(table) => lines.extend(table_lines(table, options)),
+        }
+        lines.push(String::new());
+    }
+}
+
+fn bold(text: &str, options: Options) -> String {
+    if options.color { format!("\x1b[1m{text}\x1b[0m") } else { text.into() }
+}
+
+/// Names in one column, values wrapped in the next.
+fn facts_lines(facts: &[(String, String)], width: usize) -> Vec<String> {
+    let name_width = facts.iter().map(|(name, _)| length(name)).max().unwrap_or(0);
+    let indent = " ".repeat(name_width + GAP.len());
+    let line = |(name, value): &(String, String)| {
+        let mut lines = wrap(value, width, &indent);
+        if let Some(first) = lines.first_mut() {
+            first.replace_range(..length(name), name);
+        }
+        lines
+    };
+    facts.iter().flat_map(line).collect()
+}
+
+/// The text in lines of at most `width` characters, each after `indent`; a word is never cut.
+fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let mut lines = vec![indent.to_owned()];
+    for word in text.split_whitespace() {
+        let used = lines.last().map_or(0, |line| length(line));
+        let is_first = used == length(indent);
+        if !is_first && used + 1 + length(word) > width {
+            lines.push(indent.to_owned());
+        }
+        if let Some(line) = lines.last_mut() {
+            if line.len() > indent.len() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// A table as text: head lines and cells per shown column.
+struct Layout {
+    heads: Vec<Vec<String>>,
+    rows: Vec<Vec<String>>,
+    widths: Vec<usize>,
+    right: Vec<bool>,
+}
+
+fn table_lines(table: &Table, options: Options) -> Vec<String> {
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let (kept, left_out) = fit(table, all, options.width);
+    let layout = layout(table, &kept);
+    let mut lines = head_lines(&layout);
+    for (row, cells) in layout.rows.iter().zip(&table.rows) {
+        lines.push(colored(&row_line(&layout, row), cells, options));
+    }
+    lines.extend(notes(table, &kept, options.width));
+    if left_out > 0 {
+        let columns = if left_out == 1 { "1 column is".into() } else { format!("{left_out} columns are") };
+        let text = format!("{columns} left out at this width; a wider terminal, --format markdown or csv shows them");
+        lines.extend(wrap(&text, options.width, ""));
+    }
+    lines
+}
+
+/// The columns to show, and how many are left out.
+fn fit(table: &Table, mut kept: Vec<usize>, width: usize) -> (Vec<usize>, usize) {
+    while total_width(&layout(table, &kept).widths) > width {
+        // Of equal priority the last goes first.
+        let least = kept.iter().copied().max_by_key(|&column| (table.columns[column].priority, column));
+        let Some(least) = least.filter(|&column| table.columns[column].priority > 0) else { break };
+        kept.retain(|&column| column != least);
+    }
+    let left_out = table.columns.len() - kept.len();
+    (kept, left_out)
+}
+
+fn total_width(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+}
+
+fn layout(table: &Table, kept: &[usize]) -> Layout {
+    let rows: Vec<Vec<String>> =
+        table.rows.iter().map(|row| kept.iter().map(|&column| shown(&row[column])).collect()).collect();
+    let cell_width = |position: usize| rows.iter().map(|row| length(&row[position])).max().unwrap_or(0);
+    let heads: Vec<Vec<String>> =
+        kept.iter().enumerate().map(|(position, &column)| head(&table.columns[column], cell_width(position))).collect();
+    let width = |(position, head): (usize, &Vec<String>)| {
+        head.iter().map(|line| length(line)).fold(cell_width(position), usize::max)
+    };
+    let widths = heads.iter().enumerate().map(width).collect();
+    let right = kept.iter().map(|&column| is_number(table, column)).collect();
+    Layout { heads, rows, widths, right }
+}
+
+/// The name, wrapped so that it makes the column no wider than its longest word or cell; the unit in the last line.
+fn head(column: &Column, cell_width: usize) -> Vec<String> {
+    let unit = column.unit.iter().map(|unit| format!("[{unit}]"));
+    let longest = column.name.split(' ').map(length).chain(unit.clone().map(|unit| length(&unit))).max().unwrap_or(0);
+    wrap(&column.name, longest.max(cell_width), "").into_iter().chain(unit).collect()
+}
+
+fn is_number(table: &Table, column: usize) -> bool {
+    table.rows.iter().any(|row| matches!(row[column], Cell::Number { .. } | Cell::Unknown(_)))
+}
+
+/// Head lines, bottom-aligned, and a rule.
+fn head_lines(layout: &Layout) -> Vec<String> {
+    let height = layout.heads.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |level: usize| {
+        let word = |head: &Vec<String>| {
+            let missing = height - head.len();
+            level.checked_sub(missing).map(|index| head[index].clone()).unwrap_or_default()
+        };
+        row_line(layout, &layout.heads.iter().map(word).collect::<Vec<_>>())
+    };
+    let rule = "-".repeat(total_width(&layout.widths));
+    (0..height).map(line).chain([rule]).collect()
+}
+
+/// Figures are right-aligned with room for the mark, so that digits stand below digits.
+fn row_line(layout: &Layout, cells: &[String]) -> String {
+    let cells = cells.iter().zip(&layout.widths).zip(&layout.right);
+    let padded = cells.map(|((cell, &width), &right)| {
+        let pad = " ".repeat(width.saturating_sub(length(cell)));
+        if right { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
+    });
+    padded.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
+}
+
+/// The whole row in the colour of its worst verdict.
+fn colored(line: &str, cells: &[Cell], options: Options) -> String {
+    let statuses = cells.iter().filter_map(|cell| match cell {
+        Cell::Verdict(status) => Some(*status),
+        _ => None,
+    });
+    match statuses.max().filter(|_| options.color) {
+        Some(Status::Conditional) => format!("\x1b[33m{line}\x1b[0m"),
+        Some(Status::Invalid) => format!("\x1b[31m{line}\x1b[0m"),
+        _ => line.to_owned(),
+    }
+}
+
+/// Footnotes of the shown columns, the legend of marks, the remarks.
+fn notes(table: &Table, kept: &[usize], width: usize) -> Vec<String> {
+    let is_used = |index: usize| table.rows.iter().any(|row| kept.iter().any(|&c| row[c] == Cell::Unknown(index)));
+    let footnotes = table.footnotes.iter().enumerate().filter(|(index, _)| is_used(*index));
+    let mut lines: Vec<String> =
+        footnotes.flat_map(|(index, why)| hanging(&superscript(index + 1), why, width)).collect();
+    if is_marked(&table.rows) {
+        lines.extend(wrap(LEGEND, width, ""));
+    }
+    lines.extend(table.remarks.iter().flat_map(|remark| hanging("-", remark, width)));
+    lines
+}
+
+/// `mark text`, continued below the text.
+fn hanging(mark: &str, text: &str, width: usize) -> Vec<String> {
+    let indent = " ".repeat(length(mark) + 1);
+    let mut lines = wrap(text, width, &indent);
+    if let Some(first) = lines.first_mut() {
+        first.replace_range(..length(mark), mark);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::document::Digits;
+
+    fn sample() -> Table {
+        let column = |name: &str, priority| Column { name: name.into(), unit: Some("s".into()), priority };
+        let number = |value| Cell::Number { value, digits: Digits::Decimals(0), verdict: Some(Status::Invalid) };
+        Table {
+            name: "t".into(),
+            columns: vec![column("aaaa", 0), column("bbbb", 2), column("cc dddd", 1)],
+            rows: vec![vec![number(1.0), number(1_000_000.0), Cell::Unknown(0)]],
+            footnotes: vec!["no counter".into()],
+            remarks: vec![],
+        }
+    }
+
+    #[test]
+    fn the_least_important_columns_go_until_it_fits() {
+        let names = |width| fit(&sample(), vec![0, 1, 2], width);
+        assert_eq!(names(22), (vec![0, 1, 2], 0));
+        assert_eq!(names(21), (vec![0, 2], 1));
+        assert_eq!(names(1).0, [0], "priority 0 stays");
+    }
+
+    #[test]
+    fn a_footnote_is_shown_only_with_its_column() {
+        let narrow = Options { width: 4, color: false };
+        let text = table_lines(&sample(), narrow).join("\n");
+        assert!(!text.contains("no counter"), "{text}");
+        let wide = table_lines(&sample(), Options::default()).join("\n");
+        assert!(wide.contains("-¹") && wide.contains("¹ no counter") && wide.contains("1,000,000!"), "{wide}");
+    }
+
+    #[test]
+    fn words_are_wrapped_and_never_cut() {
+        assert_eq!(wrap("aa bb incomprehensible c", 8, " "), [" aa bb", " incomprehensible", " c"]);
+    }
+}

@@ -1,0 +1,175 @@
+//! The columns of the KPM report, per kind of workload, as the publications have them; p50 to verdict are ours.
+
+use super::columns::{Definition, Line, RATE, Source};
+use super::document::{Cell, Digits};
+
+/// Percent with one decimal.
+const PCT: Digits = Digits::Decimals(1);
+
+const fn plain(name: &'static str, priority: u8, get: fn(&Line<'_>) -> Cell) -> Definition {
+    Definition { name, unit: "", priority, source: Source::Plain(get) }
+}
+
+const fn derived(name: &'static str, unit: &'static str, priority: u8, id: &'static str, digits: Digits) -> Definition {
+    Definition { name, unit, priority, source: Source::Derived(id, digits) }
+}
+
+const fn figure(
+    name: &'static str,
+    unit: &'static str,
+    priority: u8,
+    get: fn(&Line<'_>) -> Result<f64, String>,
+) -> Definition {
+    Definition { name, unit, priority, source: Source::Figure(get, RATE) }
+}
+
+const RUN: Definition = plain("Run", 3, |line| Cell::text(line.run.id.to_string()));
+const TEST: Definition = plain("Test", 1, |line| Cell::count(line.test.seq));
+const WORKLOAD: Definition = plain("Workload", 0, |line| Cell::text(&line.test.workload));
+const PARAMS: Definition = plain("Parameters", 2, |line| Cell::text(parameters(line)));
+const DRIVE: Definition = plain("Drive", 8, |line| Cell::text(line.test.drive.name()));
+const NODES: Definition = plain("Nodes", 9, |line| Cell::count(line.test.nodes));
+const JOBS: Definition = plain("Jobs", 0, |line| Cell::count(line.test.jobs));
+const THREADS: Definition = plain("Threads", 12, |line| match line.test.params.get("threads") {
+    Some(threads) => Cell::text(threads),
+    None => Cell::count(1),
+});
+const UPDATES: Definition = plain("Upd [%]", 1, |line| match line.test.params.get("update_pct") {
+    Some(percent) => Cell::text(percent),
+    None => Cell::Empty,
+});
+const VERDICT: Definition = plain("Verdict", 0, |line| Cell::Verdict(line.test.verdict.status));
+
+const CPU_BUSY: Definition = derived("CPU busy", "%", 3, "cpu_busy_pct", PCT);
+const CPU_USER: Definition = derived("CPU user", "%", 10, "cpu_user_pct", PCT);
+const CPU_SYS: Definition = derived("CPU sys", "%", 10, "cpu_sys_pct", PCT);
+const CPU_IDLE: Definition = derived("CPU idle", "%", 11, "cpu_idle_pct", PCT);
+const CPU_IOW: Definition = derived("CPU iow", "%", 8, "cpu_iowait_pct", PCT);
+const CPU_STEAL: Definition = derived("CPU steal", "%", 8, "cpu_steal_pct", PCT);
+
+const KPM: Definition = Definition { name: "total", unit: "", priority: 0, source: Source::Kpm };
+const KPM_PER_JOB: Definition = Definition { name: "per job", unit: "", priority: 6, source: Source::KpmPerJob };
+const SERVICE: Definition = derived("Service time mean", "ms", 1, "service_time_ms", RATE);
+const LOGICAL: Definition = derived("Log reads total", "dbps", 7, "logical_reads_per_s", RATE);
+const LOGICAL_PER_JOB: Definition = derived("Log reads per job", "dbps", 11, "logical_reads_per_s_job", RATE);
+const BUFFER_HIT: Definition = derived("BuCache read", "%", 6, "buffer_hit_pct", PCT);
+const OS_HIT: Definition = derived("OS cache read", "%", 9, "os_cache_hit_pct", PCT);
+const READ_TIME: Definition = derived("IO time read", "ms", 7, "read_service_ms", RATE);
+const REDO_PER_TX: Definition = derived("REDO data", "kBpt", 7, "redo_kb_per_transaction", RATE);
+const LOG_SYNC: Definition = derived("LogFile sync", "ms", 5, "log_sync_ms", RATE);
+const ELAPSED: Definition = derived("Elapsed", "s", 6, "elapsed_s", PCT);
+
+const P50: Definition = figure("p50", "ms", 4, |line| percentile(line.test.latency.p50_us));
+const P95: Definition = figure("p95", "ms", 7, |line| percentile(line.test.latency.p95_us));
+const P99: Definition = figure("p99", "ms", 3, |line| percentile(line.test.latency.p99_us));
+const MAX: Definition = figure("max", "ms", 8, |line| percentile(line.test.latency.max_us));
+const CI: Definition =
+    Definition { name: "CI95 +-", unit: "%", priority: 4, source: Source::Figure(interval, Digits::Significant(2)) };
+
+fn interval(line: &Line<'_>) -> Result<f64, String> {
+    let fraction = line.test.ci_fraction.ok_or("too few seconds for a confidence interval")?;
+    Ok(100.0 * fraction)
+}
+
+fn percentile(value_us: Option<f64>) -> Result<f64, String> {
+    value_us.map(|us| us / 1000.0).ok_or_else(|| "too few timed ops for this percentile".into())
+}
+
+/// Parameters of a test as on the command line, without those that have columns of their own.
+fn parameters(line: &Line<'_>) -> String {
+    let shown = line.test.params.iter().filter(|(name, _)| *name != "update_pct" && *name != "threads");
+    shown.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
+}
+
+/// Transaction processing.
+pub const TRANSACTIONS: &[Definition] = &[
+    RUN,
+    TEST,
+    WORKLOAD,
+    PARAMS,
+    DRIVE,
+    UPDATES,
+    NODES,
+    JOBS,
+    CPU_BUSY,
+    CPU_USER,
+    CPU_SYS,
+    CPU_IDLE,
+    CPU_IOW,
+    CPU_STEAL,
+    KPM,
+    SERVICE,
+    P50,
+    P95,
+    P99,
+    MAX,
+    READ_TIME,
+    REDO_PER_TX,
+    LOG_SYNC,
+    BUFFER_HIT,
+    OS_HIT,
+    ELAPSED,
+    CI,
+    VERDICT,
+];
+
+/// Cached queries, and scans (the KPM's name and unit tell them apart).
+pub const QUERIES: &[Definition] = &[
+    RUN,
+    TEST,
+    WORKLOAD,
+    PARAMS,
+    DRIVE,
+    NODES,
+    JOBS,
+    CPU_BUSY,
+    CPU_USER,
+    CPU_SYS,
+    CPU_IDLE,
+    CPU_STEAL,
+    KPM,
+    KPM_PER_JOB,
+    SERVICE,
+    P50,
+    P95,
+    P99,
+    MAX,
+    LOGICAL,
+    LOGICAL_PER_JOB,
+    BUFFER_HIT,
+    ELAPSED,
+    CI,
+    VERDICT,
+];
+
+/// Storage, load, CPU and whatever has no form of its own.
+pub const GENERAL: &[Definition] = &[
+    RUN,
+    TEST,
+    WORKLOAD,
+    PARAMS,
+    DRIVE,
+    NODES,
+    JOBS,
+    THREADS,
+    KPM,
+    derived("Rows", "rows/s", 9, "rows_per_s", RATE),
+    derived("Ops", "ops/s", 5, "ops_per_s", RATE),
+    CPU_BUSY,
+    CPU_STEAL,
+    SERVICE,
+    P50,
+    P95,
+    P99,
+    MAX,
+    derived("Phys read", "iops", 7, "disk_reads_per_s", RATE),
+    derived("Phys write", "iops", 7, "disk_writes_per_s", RATE),
+    derived("Phys total", "iops", 10, "disk_io_per_s", RATE),
+    derived("Phys read", "MB/s", 6, "disk_read_mb_per_s", RATE),
+    derived("Phys write", "MB/s", 6, "disk_write_mb_per_s", RATE),
+    derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE),
+    LOG_SYNC,
+    ELAPSED,
+    CI,
+    VERDICT,
+];

@@ -1,0 +1,140 @@
+//! Reports of the fixture run in every form, against files that people have read.
+
+use std::fs;
+use std::path::PathBuf;
+
+use dbdyno::report::{FORMATS, Input, Options, REPORTS, RunData, run_json};
+
+use crate::fixture;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn input() -> Input {
+    let groups = [("CPU", "the database's own language"), ("SRV", "server: cached SQL"), ("TP", "transactions")];
+    Input {
+        runs: vec![RunData { run: fixture::run(), tests: fixture::tests() }],
+        groups: groups.map(|(id, title)| (id.into(), title.into())).to_vec(),
+    }
+}
+
+/// Compares with `tests/golden/<name>`; on a difference writes `<name>.got` beside it. UPDATE_GOLDEN=1 rewrites.
+fn golden(name: &str, actual: &str) -> Result<(), String> {
+    let path = root().join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, actual).unwrap();
+    }
+    if fs::read_to_string(&path).is_ok_and(|expected| expected == actual) {
+        return Ok(());
+    }
+    fs::write(path.with_file_name(format!("{name}.got")), actual).unwrap();
+    Err(format!("tests/golden/{name} differs: see {name}.got"))
+}
+
+#[test]
+fn every_report_in_every_form_is_as_it_was_read() {
+    let mut differences = Vec::new();
+    for report in REPORTS {
+        let document = report.build(&input());
+        for format in FORMATS {
+            let name = format!("{}.{}", report.name(), format.name());
+            let text = format.render(&document, Options { width: 120, color: false });
+            differences.extend(golden(&name, &text).err());
+            if format.name() == "text" {
+                let narrow = format.render(&document, Options { width: 80, color: false });
+                differences.extend(golden(&format!("{}.80.text", report.name()), &narrow).err());
+            }
+        }
+    }
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
+
+#[test]
+fn text_keeps_to_its_width() {
+    let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
+    for report in REPORTS {
+        for width in [80, 100, 120, 200] {
+            let rendered = text.render(&report.build(&input()), Options { width, color: false });
+            let too_long = rendered.lines().find(|line| line.chars().count() > width);
+            assert_eq!(too_long, None, "{} at {width}", report.name());
+        }
+    }
+}
+
+#[test]
+fn color_changes_nothing_but_color() {
+    let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
+    let document = REPORTS[0].build(&input());
+    let plain = text.render(&document, Options { width: 100, color: false });
+    let mut colored = text.render(&document, Options { width: 100, color: true });
+    assert_ne!(plain, colored);
+    for code in ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[33m"] {
+        colored = colored.replace(code, "");
+    }
+    assert_eq!(plain, colored);
+}
+
+#[test]
+fn a_run_without_tests_or_without_runs_has_a_report() {
+    let bare = Input { runs: vec![RunData { run: fixture::run(), tests: vec![] }], groups: vec![] };
+    for input in [bare, Input::default()] {
+        for report in REPORTS {
+            for format in FORMATS {
+                assert!(format.render(&report.build(&input), Options::default()).len() < 5000);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_have_as_many_cells_as_the_table_has_columns() {
+    for report in REPORTS {
+        let json = FORMATS.iter().find(|format| format.name() == "json").unwrap();
+        let document = json.render(&report.build(&input()), Options::default());
+        let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+        let tables =
+            document["sections"].as_array().unwrap().iter().flat_map(|section| section["tables"].as_array().unwrap());
+        for table in tables {
+            let columns = table["columns"].as_array().unwrap().len();
+            let rows = table["rows"].as_array().unwrap();
+            assert!(!rows.is_empty() && rows.iter().all(|row| row.as_array().unwrap().len() == columns));
+        }
+    }
+}
+
+#[test]
+fn the_document_of_a_run_is_valid_against_its_schema() {
+    let schema = fs::read_to_string(root().join("docs/schema/run.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let document = run_json::document(&input().runs[0]);
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let mut wrong = document.clone();
+    wrong["tests"][0]["throughput"] = "fast".into();
+    assert!(!validator.is_valid(&wrong));
+    let mut further = document.clone();
+    further["tests"][0]["surprise"] = 1.into();
+    assert!(!validator.is_valid(&further));
+}
+
+#[test]
+fn the_document_of_a_run_gives_the_figures() {
+    let document = run_json::document(&input().runs[0]);
+    let test = &document["tests"][2];
+    assert_eq!(
+        (&document["run_id"], &test["workload"], &test["unit"]),
+        (&7.into(), &"SRV-QUERY1".into(), &"qps".into())
+    );
+    assert_eq!(test["throughput"], 158_230.5);
+    assert_eq!(test["per_job"], 79_115.25);
+    let time = &document["tests"][7];
+    assert_eq!(
+        (&time["unit"], &time["throughput"], &time["kpm"]["unit"]),
+        (&"tps".into(), &1950.0.into(), &"ms".into())
+    );
+    assert_eq!(document["tests"][8]["errors"], 113);
+    assert_eq!(document["tests"][8]["verdict"]["reasons"][0]["code"], "errors");
+    assert_eq!(document["tests"][8]["metrics"]["log_sync_ms"], serde_json::Value::Null);
+    assert!(document["tests"][8]["unknown"]["log_sync_ms"].as_str().is_some());
+}
