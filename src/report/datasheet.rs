@@ -58,20 +58,53 @@ const PLATFORM: &[(&str, &[Fact])] = &[
             ("hardware", "threads", " threads"),
         ],
     ),
-    ("Memory", &[("hardware", "memory_bytes", "B")]),
-    ("Virtualisation", &[("hardware", "virtualisation", "")]),
-    ("Storage", &[("storage", "device", ""), ("storage", "file_system", "")]),
-    ("Operating system", &[("os", "name", ""), ("os", "kernel", "")]),
+    ("Memory", &[("hardware", "memory_mb", "MB")]),
+    ("Virtualisation", &[("os", "virtualisation", "")]),
+    ("Storage", &[("storage", "model", ""), ("storage", "device", ""), ("storage", "file_system", "")]),
+    ("Operating system", &[("os", "distribution", ""), ("os", "kernel", "")]),
     ("Database", &[("database", "version", "")]),
 ];
 
 fn platform(run: &RunRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> =
         PLATFORM.iter().map(|(label, keys)| ((*label).into(), platform_line(run, keys))).collect();
-    let settings = run.disclosure.0.get("settings").into_iter().flatten();
-    let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
-    facts.push(("Settings".into(), if settings.is_empty() { "unknown".into() } else { settings.join(", ") }));
+    facts.push(("Settings".into(), settings(run)));
     facts
+}
+
+/// Settings that decide what a commit, a cached block or a sort costs; a page has no room for all.
+const KEY_SETTINGS: &[&str] = &[
+    "shared_buffers",
+    "work_mem",
+    "max_wal_size",
+    "wal_level",
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "jit",
+    "huge_pages",
+    "journal_mode",
+    "synchronous",
+    "cache_size",
+    "page_size",
+    "mmap_size",
+    "innodb_buffer_pool_size",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+];
+
+fn settings(run: &RunRecord) -> String {
+    let Some(all) = run.disclosure.0.get("settings") else { return "unknown".into() };
+    let key = KEY_SETTINGS.iter().filter_map(|name| Some(format!("{name}={}", all.get(*name)?)));
+    let shown: Vec<String> = key.collect();
+    match all.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!(
+            "{}{}{more} more in the run's disclosure",
+            shown.join(", "),
+            if shown.is_empty() { "" } else { "; " }
+        ),
+    }
 }
 
 fn platform_line(run: &RunRecord, keys: &[Fact]) -> String {
@@ -83,10 +116,10 @@ fn platform_line(run: &RunRecord, keys: &[Fact]) -> String {
     if known.is_empty() { "unknown".into() } else { known.join(", ") }
 }
 
-/// Bytes become GB (10^9); `1 sockets` becomes `1 socket`.
+/// MB become GB (10^9 bytes); `1 sockets` becomes `1 socket`.
 fn with_unit(value: &str, unit: &str) -> String {
     match (unit, value.parse::<f64>()) {
-        ("B", Ok(bytes)) => format!("{:.1} GB", bytes / 1e9),
+        ("MB", Ok(megabytes)) => format!("{:.1} GB", megabytes / 1e3),
         (plural, Ok(1.0)) => format!("{value}{}", plural.trim_end_matches('s')),
         _ => format!("{value}{unit}"),
     }
