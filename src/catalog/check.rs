@@ -26,6 +26,11 @@ pub(super) fn catalog(catalog: &Catalog) -> Result<()> {
     findings.extend(catalog.suites().iter().flat_map(|suite| {
         suite.entries.iter().filter_map(|entry| suite_entry(catalog, &suite.id, &entry.workload).err())
     }));
+    let profiles = catalog.suites().iter().filter_map(|suite| Some((suite, suite.profile.as_ref()?)));
+    findings.extend(profiles.filter_map(|(suite, profile)| {
+        let place = format!("catalog/suites/{}.toml", suite.id);
+        catalog.profile(profile).err().map(|error| Error::usage(place, error.what).advise(error.advice))
+    }));
     let more = findings.len().saturating_sub(1);
     match findings.into_iter().next() {
         None => Ok(()),

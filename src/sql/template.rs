@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result};
 
 use super::Block;
+use super::scan::code_ranges;
 
 /// What `{{name}}` stands for.
 pub type Values = BTreeMap<String, String>;
@@ -65,9 +66,19 @@ fn fill(text: &str, values: &Values) -> String {
 }
 
 fn indented(value: &str, lead: &str) -> String {
+    if !lead.trim().is_empty() {
+        return value.to_string();
+    }
     // A string that spans lines would change its meaning.
-    let many_lines = value.contains('\n') && !value.contains('\'');
-    if many_lines && lead.trim().is_empty() { value.replace('\n', &format!("\n{lead}")) } else { value.to_string() }
+    let code = code_ranges(value);
+    let breaks = value.match_indices('\n').map(|(at, _)| at).filter(|at| code.iter().any(|range| range.contains(at)));
+    let (mut indented, mut copied) = (String::with_capacity(value.len()), 0);
+    for at in breaks {
+        indented.push_str(&value[copied..=at]);
+        indented.push_str(lead);
+        copied = at + 1;
+    }
+    indented + &value[copied..]
 }
 
 /// Fills in what is known only when a test starts, its number of jobs, into SQL of a plan.
@@ -85,7 +96,7 @@ mod tests {
     }
 
     fn values() -> Values {
-        Values::from([("small".into(), "dbdyno.small".into()), ("body".into(), "x;\ny;".into())])
+        Values::from([("small".into(), "dbdyno.small".into()), ("body".into(), "x;\ny := 'a\nb';".into())])
     }
 
     #[test]
