@@ -1,9 +1,7 @@
 //! A test that could not be measured is stored too: without figures, invalid, with the reason.
 
 use crate::error::Error;
-use crate::model::{
-    Counters, LatencySummary, Reason, Selection, Status, Tally, TestResult, Verdict,
-};
+use crate::model::{Counters, LatencySummary, Reason, Selection, Status, Tally, TestResult, Verdict};
 
 /// The record of a test that failed with `error`.
 pub fn failed_test(selection: &Selection, seq: u32, jobs: u32, started_at: String, error: &Error) -> TestResult {

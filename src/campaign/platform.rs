@@ -179,7 +179,8 @@ fn lock(data_dir: &Path, engine: &str) -> Result<File> {
     };
     std::fs::create_dir_all(data_dir).map_err(|error| unusable(&error))?;
     let path = data_dir.join(format!("dbdyno-{engine}.lock"));
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(|error| unusable(&error))?;
+    let file =
+        OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(|error| unusable(&error))?;
     rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
         Error::target(data_dir.display().to_string(), "is in use by another dbdyno")
             .advise("wait for it, or choose another --data-dir")

@@ -159,7 +159,12 @@ fn load(campaign: &Campaign<'_>, site: &Site<'_>) -> Result<LoadedDataset> {
 ///
 /// # Errors
 /// As [`dataset::ensure`]; interrupted.
-pub fn load_with(site: &Site<'_>, request: &Request, interrupt: &Interrupt, events: &Sink<'_>) -> Result<LoadedDataset> {
+pub fn load_with(
+    site: &Site<'_>,
+    request: &Request,
+    interrupt: &Interrupt,
+    events: &Sink<'_>,
+) -> Result<LoadedDataset> {
     let flag = interrupt.flag();
     let tell = |event: LoadEvent| match &event {
         LoadEvent::Loaded(result) => events(Event::Loaded(result)),

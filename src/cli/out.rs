@@ -18,8 +18,8 @@ pub fn print(text: &str) {
 /// # Errors
 /// None in practice: our documents have string keys only.
 pub fn json<T: serde::Serialize>(document: &T) -> Result<()> {
-    let text = serde_json::to_string_pretty(document)
-        .map_err(|error| Error::new(Kind::Target, "json", error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(document).map_err(|error| Error::new(Kind::Target, "json", error.to_string()))?;
     print(&text);
     Ok(())
 }
@@ -44,7 +44,8 @@ impl Table {
     /// The table as text, two spaces between columns, no space at line ends.
     pub fn render(&self) -> String {
         let lines: Vec<&Vec<String>> = std::iter::once(&self.head).chain(&self.rows).collect();
-        let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
+        let width =
+            |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
         let widths: Vec<usize> = (0..self.head.len()).map(|column| width(column).unwrap_or(0)).collect();
         let line = |cells: &Vec<String>| {
             let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));

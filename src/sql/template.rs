@@ -122,7 +122,7 @@ mod tests {
     fn a_body_takes_over_the_indentation_of_its_place() {
         assert_eq!(
             substitute(&block("begin\n    {{body}}\nend"), &values(), &[]).unwrap(),
-            "begin\n    x;\n    y;\nend"
+            "begin\n    x;\n    y := 'a\nb';\nend"
         );
     }
 }
