@@ -2,7 +2,7 @@
 
 use super::columns::{RATE, jobs};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::{Input, Report, RunData};
+use super::{Input, Report, RunTests};
 use crate::analysis::ramp;
 use crate::model::{Better, LoadResult, RunRecord, Status, TestResult};
 
@@ -29,7 +29,7 @@ impl Report for Datasheet {
     }
 }
 
-fn sections(input: &Input, data: &RunData, several: bool) -> Vec<Section> {
+fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     let named = |title: &str| match several {
         true => format!("Run {}: {title}", data.run.id),
         false => title.into(),
@@ -180,7 +180,7 @@ fn load_row(load: &LoadResult, table: &mut Table) -> Vec<Cell> {
     ]
 }
 
-fn kpms(input: &Input, data: &RunData) -> Table {
+fn kpms(input: &Input, data: &RunTests) -> Table {
     let columns = vec![
         column("Workload", "", 0),
         column("Parameters", "", 3),
@@ -207,7 +207,7 @@ fn kpms(input: &Input, data: &RunData) -> Table {
 }
 
 /// The tests of a group, those of equal workload, parameters and drive together, in order of appearance.
-fn ramps<'a>(data: &'a RunData, group: &str) -> Vec<Vec<&'a TestResult>> {
+fn ramps<'a>(data: &'a RunTests, group: &str) -> Vec<Vec<&'a TestResult>> {
     let same = |a: &TestResult, b: &TestResult| a.workload == b.workload && a.params == b.params && a.drive == b.drive;
     let mut ramps: Vec<Vec<&TestResult>> = Vec::new();
     for test in data.tests.iter().filter(|test| test.group == group) {

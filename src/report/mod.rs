@@ -17,7 +17,7 @@ pub use format::{FORMATS, Format, Options};
 
 /// A run with its tests, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunData {
+pub struct RunTests {
     pub run: RunRecord,
     pub tests: Vec<TestResult>,
 }
@@ -25,7 +25,7 @@ pub struct RunData {
 /// What a report is made from.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
-    pub runs: Vec<RunData>,
+    pub runs: Vec<RunTests>,
     /// Group id and title, in the catalogue's order; groups that are missing here follow under their id.
     pub groups: Vec<(String, String)>,
 }

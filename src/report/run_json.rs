@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::RunData;
 use crate::analysis::derive;
-use crate::model::{Better, LatencySummary, SeriesPoint, TestResult};
+use crate::model::{Better, LatencySummary, RunRecord, SeriesPoint, TestResult};
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The document.
-pub fn document(data: &RunData) -> Value {
-    let run = &data.run;
-    let tests: Vec<Value> = data.tests.iter().map(test).collect();
+pub fn document(run: &RunRecord, tests: &[TestResult]) -> Value {
+    let tests: Vec<Value> = tests.iter().map(test).collect();
     json!({
         "schema_version": SCHEMA_VERSION,
         "run_id": run.id,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use dbdyno::report::{FORMATS, Input, Options, REPORTS, RunData, run_json};
+use dbdyno::report::{FORMATS, Input, Options, REPORTS, RunTests, run_json};
 
 use crate::fixture;
 
@@ -14,7 +14,7 @@ fn root() -> PathBuf {
 fn input() -> Input {
     let groups = [("CPU", "the database's own language"), ("SRV", "server: cached SQL"), ("TP", "transactions")];
     Input {
-        runs: vec![RunData { run: fixture::run(), tests: fixture::tests() }],
+        runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }],
         groups: groups.map(|(id, title)| (id.into(), title.into())).to_vec(),
     }
 }
@@ -77,7 +77,7 @@ fn color_changes_nothing_but_color() {
 
 #[test]
 fn a_run_without_tests_or_without_runs_has_a_report() {
-    let bare = Input { runs: vec![RunData { run: fixture::run(), tests: vec![] }], groups: vec![] };
+    let bare = Input { runs: vec![RunTests { run: fixture::run(), tests: vec![] }], groups: vec![] };
     for input in [bare, Input::default()] {
         for report in REPORTS {
             for format in FORMATS {
@@ -107,7 +107,7 @@ fn rows_have_as_many_cells_as_the_table_has_columns() {
 fn the_document_of_a_run_is_valid_against_its_schema() {
     let schema = fs::read_to_string(root().join("docs/schema/run.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let document = run_json::document(&input().runs[0]);
+    let document = run_json::document(&fixture::run(), &fixture::tests());
     let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
     let mut wrong = document.clone();
@@ -120,7 +120,7 @@ fn the_document_of_a_run_is_valid_against_its_schema() {
 
 #[test]
 fn the_document_of_a_run_gives_the_figures() {
-    let document = run_json::document(&input().runs[0]);
+    let document = run_json::document(&fixture::run(), &fixture::tests());
     let test = &document["tests"][2];
     assert_eq!(
         (&document["run_id"], &test["workload"], &test["unit"]),

@@ -12,6 +12,10 @@ impl Format for Csv {
         "csv"
     }
 
+    fn extension(&self) -> &'static str {
+        "csv"
+    }
+
     fn render(&self, document: &Document, _options: Options) -> String {
         let sections = document.sections.iter();
         let blocks = sections.flat_map(|section| section.blocks.iter().filter_map(|part| block(&section.title, part)));

@@ -16,6 +16,10 @@ impl Format for Json {
         "json"
     }
 
+    fn extension(&self) -> &'static str {
+        "json"
+    }
+
     fn render(&self, document: &Document, _options: Options) -> String {
         let sections: Vec<Value> = document.sections.iter().map(section).collect();
         let document = json!({"schema_version": SCHEMA_VERSION, "title": document.title, "sections": sections});

