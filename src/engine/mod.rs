@@ -24,7 +24,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     // #[cfg(feature = "sqlite")] &sqlite::Sqlite,
     #[cfg(feature = "postgres")]
     &postgres::Postgres,
-    // &null::Null,
+    &null::Null,
 ];
 
 /// The engine of this registry name.
