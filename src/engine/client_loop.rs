@@ -20,6 +20,13 @@ pub trait ClientSession {
     /// # Errors
     /// As [`ClientSession::run`].
     fn begin(&mut self) -> Result<(), EngineError>;
+    /// Begins a transaction that only reads.
+    ///
+    /// # Errors
+    /// As [`ClientSession::run`].
+    fn begin_read(&mut self) -> Result<(), EngineError> {
+        self.begin()
+    }
     /// Commits it; returns when it is as durable as the settings say.
     ///
     /// # Errors
@@ -41,6 +48,8 @@ pub trait ClientSession {
     /// # Errors
     /// The engine's error with its class; the transaction is rolled back.
     fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError>;
+    /// Called after every slice, outside its time: the place to fold counters of few bits before they wrap.
+    fn slice_ended(&mut self) {}
     /// The session's own cumulative counters; empty if the engine keeps none per session.
     fn counters(&mut self) -> Counters {
         Counters::default()
@@ -158,6 +167,7 @@ impl<S: ClientSession> Job<'_, S> {
             let tally =
                 Tally { ops: self.ops, rows: self.rows, commits: self.commits, busy_s: elapsed_s, ..Tally::default() };
             pacer.slice_done(&SliceReport { tally, elapsed_s, latency: &self.latency });
+            self.session.slice_ended();
             outcome?;
             self.close_slice(pacer)?;
         }
@@ -168,7 +178,7 @@ impl<S: ClientSession> Job<'_, S> {
         if !self.work.shared_read() {
             return Ok(());
         }
-        self.session.begin().or_else(|error| self.failed(error, pacer))
+        self.session.begin_read().or_else(|error| self.failed(error, pacer))
     }
 
     fn close_slice(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
@@ -252,7 +262,7 @@ impl<S: ClientSession> Job<'_, S> {
         let rolled_back = self.session.rollback();
         verdict(error, pacer)?;
         rolled_back?;
-        if self.work.shared_read() { self.session.begin() } else { Ok(()) }
+        if self.work.shared_read() { self.session.begin_read() } else { Ok(()) }
     }
 }
 

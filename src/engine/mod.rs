@@ -21,7 +21,8 @@ pub mod sqlite;
 
 /// Every engine that is compiled in.
 pub const ENGINES: &[&dyn Engine] = &[
-    // #[cfg(feature = "sqlite")] &sqlite::Sqlite,
+    #[cfg(feature = "sqlite")]
+    &sqlite::Sqlite,
     #[cfg(feature = "postgres")]
     &postgres::Postgres,
     &null::Null,

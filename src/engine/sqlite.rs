@@ -1,1 +1,102 @@
-//! (being written)
+//! SQLite, embedded: a private file, one connection with a private cache per job.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
+    Session, Version,
+};
+use crate::model::Drive;
+
+mod connect;
+mod error;
+mod job;
+mod load;
+mod session;
+mod status;
+
+use connect::{Mode, Settings};
+
+/// The engine.
+pub struct Sqlite;
+
+impl Engine for Sqlite {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+    fn title(&self) -> &'static str {
+        "SQLite in a private file, in our own process"
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            drives: &[Drive::Client],
+            placeholder: Placeholder::QuestionNumber,
+            prefix: "",
+            orgs: &["rowid", "without_rowid"],
+            parallel_load: false,
+            parallel_index: false,
+            in_process: true,
+            url_schemes: &[],
+            private_server: false,
+        }
+    }
+    fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
+        let file =
+            target.file.clone().ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
+        let settings = Settings::read(&target.settings)?;
+        let mode = match access {
+            Access::Provision => Mode::ReadWrite,
+            Access::Inspect => inspect_mode(&file)?,
+        };
+        let database = SqliteDatabase { file, settings, mode };
+        database.settings.create(&database.file, database.mode)?;
+        Ok(Box::new(database))
+    }
+}
+
+/// How to look at a file without creating anything: not at all if it is not there yet.
+fn inspect_mode(file: &Path) -> Result<Mode, EngineError> {
+    if file.exists() {
+        return Ok(if wal_of(file).exists() { Mode::ReadOnly } else { Mode::Immutable });
+    }
+    let existing = file.ancestors().skip(1).find(|directory| directory.is_dir());
+    let writable = existing.is_some_and(|directory| {
+        rustix::fs::access(directory, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+    });
+    if writable { Ok(Mode::Memory) } else { Err(error::not_writable(file)) }
+}
+
+fn wal_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
+struct SqliteDatabase {
+    file: PathBuf,
+    settings: Settings,
+    mode: Mode,
+}
+
+impl Database for SqliteDatabase {
+    fn version(&self) -> Version {
+        Version::parse(rusqlite::version())
+    }
+    fn session(&self) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(session::SqliteSession(self.settings.connect(&self.file, self.mode)?)))
+    }
+    fn run_job(&self, order: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        let connection = self.settings.connect(&self.file, self.mode)?;
+        super::client_loop::drive(order, pacer, |statements| job::SqliteJob::prepare(&connection, statements))
+    }
+    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+        let connection = self.settings.connect(&self.file, self.mode)?;
+        load::load_durably(&connection, load, progress)
+    }
+    fn load_method(&self) -> &'static str {
+        "prepared-insert"
+    }
+    fn storage_path(&self) -> Option<PathBuf> {
+        Some(self.file.clone())
+    }
+}

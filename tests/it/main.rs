@@ -2,6 +2,7 @@
 
 mod architecture;
 mod catalogue;
+mod engine_contract;
 mod fixture;
 mod private_server;
 mod reports;

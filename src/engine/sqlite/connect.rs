@@ -1,0 +1,128 @@
+//! Connections: flags and settings, the same for every session of a run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Once;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, ffi};
+
+use super::error::{from_sqlite, not_writable};
+use crate::engine::{EngineError, ErrorClass};
+
+/// How long a connection waits for another one's lock before class `Busy`.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Settings that belong to the file: made when it is opened first, kept in it.
+const OF_FILE: [&str; 2] = ["page_size", "journal_mode"];
+/// Settings of every connection.
+const OF_CONNECTION: [&str; 7] =
+    ["synchronous", "wal_autocheckpoint", "temp_store", "mmap_size", "cache_spill", "locking_mode", "busy_timeout"];
+
+/// How the file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    ReadWrite,
+    ReadOnly,
+    /// Read only, without lock and shared-memory files: nobody writes while we look.
+    Immutable,
+    /// There is no file yet and none shall be made.
+    Memory,
+}
+
+/// Checked settings as `pragma name = value`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Settings {
+    of_file: Vec<(String, String)>,
+    of_connection: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// Checks the settings of a profile. `cache_mb` (2^20 bytes) becomes SQLite's `cache_size`.
+    ///
+    /// # Errors
+    /// An unknown setting, or a value that is no plain word or number.
+    pub(super) fn read(settings: &BTreeMap<String, String>) -> Result<Self, EngineError> {
+        let mut read = Settings::default();
+        for (name, value) in settings {
+            let wrong = || EngineError::new(ErrorClass::Statement, format!("setting {name} = '{value}' is not known"));
+            if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric()) {
+                return Err(wrong());
+            }
+            let pair = (name.clone(), value.clone());
+            match name.as_str() {
+                "cache_mb" => {
+                    let kib = value.parse::<u32>().map_err(|_| wrong())?.saturating_mul(1024);
+                    read.of_connection.push(("cache_size".into(), format!("-{kib}")));
+                }
+                name if OF_FILE.contains(&name) => read.of_file.push(pair),
+                name if OF_CONNECTION.contains(&name) => read.of_connection.push(pair),
+                _ => return Err(wrong()),
+            }
+        }
+        // The page size can only be chosen before the file is switched to write-ahead logging.
+        read.of_file.sort_by_key(|(name, _)| name != "page_size");
+        Ok(read)
+    }
+
+    /// Opens the file for the first time: proves that it can be used, and writes the settings that it keeps.
+    pub(super) fn create(&self, file: &Path, mode: Mode) -> Result<(), EngineError> {
+        if mode == Mode::ReadWrite
+            && let Some(directory) = file.parent()
+        {
+            std::fs::create_dir_all(directory).map_err(|_| not_writable(file))?;
+        }
+        let connection = self.connect(file, mode)?;
+        if mode == Mode::ReadWrite {
+            set(&connection, &self.of_file)?;
+        }
+        let count = "select count(*) from sqlite_schema";
+        connection.query_row(count, [], |row| row.get::<_, i64>(0)).map_err(|error| from_sqlite(&error, count))?;
+        Ok(())
+    }
+
+    /// A connection with a private cache that is used by one thread at a time, hence without its own mutex.
+    pub(super) fn connect(&self, file: &Path, mode: Mode) -> Result<Connection, EngineError> {
+        without_memory_statistics();
+        let private = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
+        let read_only = private | OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let opened = match mode {
+            Mode::Memory => Connection::open_in_memory(),
+            Mode::ReadOnly => Connection::open_with_flags(file, read_only),
+            Mode::Immutable => Connection::open_with_flags(immutable(file), read_only | OpenFlags::SQLITE_OPEN_URI),
+            Mode::ReadWrite => Connection::open_with_flags(
+                file,
+                private | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            ),
+        };
+        let place = file.display().to_string();
+        let connection = opened.map_err(|error| from_sqlite(&error, &place))?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| from_sqlite(&error, &place))?;
+        set(&connection, &self.of_connection)?;
+        Ok(connection)
+    }
+}
+
+/// The file as a URI that promises that nobody changes it.
+fn immutable(file: &Path) -> String {
+    let path = file.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{path}?immutable=1")
+}
+
+fn set(connection: &Connection, settings: &[(String, String)]) -> Result<(), EngineError> {
+    for (name, value) in settings {
+        let pragma = format!("pragma {name} = {value}");
+        connection.execute_batch(&pragma).map_err(|error| from_sqlite(&error, &pragma))?;
+    }
+    Ok(())
+}
+
+/// Turns the library's global memory statistics off: every allocation would take one mutex that all jobs share.
+/// Only works before the library's first use in the process, so call it early; later it changes nothing.
+pub(super) fn without_memory_statistics() {
+    static ONCE: Once = Once::new();
+    // SAFETY: sqlite3_config with this option takes one int and is refused (SQLITE_MISUSE) once the library runs.
+    // `Once` keeps two of our threads from calling it together.
+    ONCE.call_once(|| unsafe {
+        ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0);
+    });
+}

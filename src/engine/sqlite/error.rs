@@ -1,0 +1,52 @@
+//! SQLite's result codes as error classes, with advice where there is any.
+
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+use crate::engine::{EngineError, ErrorClass};
+
+/// The error of `what` (a statement or a file) with its class.
+#[cold]
+pub(super) fn from_sqlite(error: &rusqlite::Error, what: &str) -> EngineError {
+    let code = error.sqlite_error_code();
+    let (class, advice) = code.map_or((ErrorClass::Statement, None), class_of);
+    let extended = error.sqlite_error().map(|error| error.extended_code.to_string());
+    EngineError { class, code: extended, message: format!("{error} ({})", short(what)), advice: advice.map(Into::into) }
+}
+
+fn class_of(code: ErrorCode) -> (ErrorClass, Option<&'static str>) {
+    match code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => (ErrorClass::Busy, None),
+        ErrorCode::DiskFull => (ErrorClass::DiskFull, Some("free some space, or choose another --data-dir")),
+        ErrorCode::OperationInterrupted => (ErrorClass::Cancelled, None),
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => (
+            ErrorClass::Other,
+            Some("the file is damaged or no SQLite database: remove it, or choose another --data-dir"),
+        ),
+        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+            (ErrorClass::Privilege, Some("choose a --data-dir that can be written"))
+        }
+        ErrorCode::SystemIoFailure | ErrorCode::OutOfMemory | ErrorCode::FileLockingProtocolFailed => {
+            (ErrorClass::Other, None)
+        }
+        _ => (ErrorClass::Statement, None),
+    }
+}
+
+/// The directory of `file` cannot be written.
+pub(super) fn not_writable(file: &Path) -> EngineError {
+    EngineError {
+        advice: Some("choose a --data-dir that can be written".into()),
+        ..EngineError::new(ErrorClass::Privilege, format!("{} cannot be created", file.display()))
+    }
+}
+
+/// The first words of a statement, on one line.
+fn short(what: &str) -> String {
+    let line = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(80) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,75 @@
+//! The load path: one prepared insert in one transaction.
+
+use rusqlite::{Connection, Statement};
+
+use super::error::from_sqlite;
+use crate::engine::{EngineError, ErrorClass, RowLoad};
+use crate::model::rows::Row;
+
+/// Rows between two calls of `progress`.
+const PROGRESS_ROWS: u64 = 10_000;
+
+/// Loads without syncing on the way and makes everything durable at the end by a synced checkpoint.
+pub(super) fn load_durably(
+    connection: &Connection,
+    load: &RowLoad<'_>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), EngineError> {
+    let run = |sql: &str| connection.execute_batch(sql).map_err(|error| from_sqlite(&error, sql));
+    run("pragma synchronous = off; pragma cache_size = -262144")?;
+    insert_rows(connection, load, progress)?;
+    run("pragma synchronous = full; pragma wal_checkpoint(truncate)")
+}
+
+/// Inserts the rows in one transaction of its own.
+pub(super) fn insert_rows(
+    connection: &Connection,
+    load: &RowLoad<'_>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), EngineError> {
+    let failed = |error: rusqlite::Error| from_sqlite(&error, &format!("loading {}", load.table));
+    connection.execute_batch("begin immediate").map_err(failed)?;
+    let outcome =
+        insert_all(connection, load, progress).and_then(|()| connection.execute_batch("commit").map_err(failed));
+    if outcome.is_err() && !connection.is_autocommit() {
+        let _ = connection.execute_batch("rollback"); // the first error is the one to tell
+    }
+    outcome
+}
+
+fn insert_all(
+    connection: &Connection,
+    load: &RowLoad<'_>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), EngineError> {
+    let failed = |error: rusqlite::Error| from_sqlite(&error, &format!("loading {}", load.table));
+    let sql = format!("insert into {} values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", load.table);
+    let mut insert = connection.prepare(&sql).map_err(failed)?;
+    let mut text = String::with_capacity(200);
+    for id in load.ids.clone() {
+        insert_row(&mut insert, &load.rows.row(id), &mut text).map_err(failed)?;
+        let sent = id + 1 - load.ids.start;
+        if sent.is_multiple_of(PROGRESS_ROWS) && !progress(sent) {
+            return Err(EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table)));
+        }
+    }
+    Ok(())
+}
+
+/// Binds the row in the order of the table's columns. `text` is scratch: SQLite copies what is bound.
+#[inline]
+fn insert_row(insert: &mut Statement<'_>, row: &Row, text: &mut String) -> rusqlite::Result<()> {
+    for (position, value) in [row.id, row.key25, row.key125, row.key320, row.region].into_iter().enumerate() {
+        insert.raw_bind_parameter(position + 1, value)?;
+    }
+    row.booked_on_iso(text);
+    insert.raw_bind_parameter(6, text.as_str())?;
+    for (position, value) in [row.amount_cents, row.quantity, row.status].into_iter().enumerate() {
+        insert.raw_bind_parameter(position + 7, value)?;
+    }
+    row.code(text);
+    insert.raw_bind_parameter(10, text.as_str())?;
+    row.filler(text);
+    insert.raw_bind_parameter(11, text.as_str())?;
+    insert.raw_execute().map(drop)
+}
