@@ -81,7 +81,7 @@ fn a_run_without_tests_or_without_runs_has_a_report() {
     for input in [bare, Input::default()] {
         for report in REPORTS {
             for format in FORMATS {
-                assert!(format.render(&report.build(&input), Options::default()).len() < 5000);
+                assert!(!format.render(&report.build(&input), Options::default()).contains("NaN"));
             }
         }
     }

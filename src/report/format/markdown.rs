@@ -1,7 +1,7 @@
 //! Markdown with pipe tables, every column shown.
 
-use super::super::document::{Block, Cell, Document, Table};
-use super::{Format, LEGEND, Options, heading, is_marked, shown, superscript};
+use super::super::document::{Block, Document, Table};
+use super::{Format, LEGEND, Options, heading, is_marked, is_number, shown, superscript};
 
 /// `--format markdown`.
 pub struct Markdown;
@@ -38,9 +38,7 @@ fn block(block: &Block) -> String {
 
 fn table(table: &Table) -> String {
     let heads = table.columns.iter().map(|column| escape(&heading(column)));
-    let is_number =
-        |column: usize| table.rows.iter().any(|row| matches!(row[column], Cell::Number { .. } | Cell::Unknown(_)));
-    let rules = (0..table.columns.len()).map(|column| if is_number(column) { "--:" } else { "---" }.to_owned());
+    let rules = (0..table.columns.len()).map(|column| if is_number(table, column) { "--:" } else { "---" }.to_owned());
     let mut lines = vec![line(heads), line(rules)];
     lines.extend(table.rows.iter().map(|row| line(row.iter().map(|cell| escape(&shown(cell))))));
     let mut notes: Vec<String> = Vec::new();

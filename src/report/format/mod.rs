@@ -1,12 +1,13 @@
 //! The forms a document can take. Adding one: one file here and one line in [`FORMATS`].
 
 pub mod csv;
+pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod number;
 pub mod text;
 
-use super::document::{Cell, Column, Document};
+use super::document::{Cell, Column, Document, Table};
 use crate::model::Status;
 
 /// How a document is to be shown.
@@ -35,7 +36,7 @@ pub trait Format: Sync {
 }
 
 /// Every form.
-pub const FORMATS: &[&dyn Format] = &[&text::Text, &markdown::Markdown, &csv::Csv, &json::Json];
+pub const FORMATS: &[&dyn Format] = &[&text::Text, &markdown::Markdown, &html::Html, &csv::Csv, &json::Json];
 
 /// `name [unit]`.
 fn heading(column: &Column) -> String {
@@ -72,6 +73,11 @@ const LEGEND: &str = "? conditional  ! invalid: see the reasons; figures without
 fn is_marked(rows: &[Vec<Cell>]) -> bool {
     let marked = |cell: &Cell| matches!(cell, Cell::Number { verdict, .. } if !mark(*verdict).is_empty());
     rows.iter().flatten().any(marked)
+}
+
+/// True if the column holds figures: right-aligned.
+fn is_number(table: &Table, column: usize) -> bool {
+    table.rows.iter().any(|row| matches!(row[column], Cell::Number { .. } | Cell::Unknown(_)))
 }
 
 /// The number in raised digits.

@@ -1,7 +1,7 @@
 //! Text for a terminal of a given width: where a table is too wide, its least important columns are left out.
 
 use super::super::document::{Block, Cell, Column, Document, Section, Table};
-use super::{Format, LEGEND, Options, is_marked, shown, superscript};
+use super::{Format, LEGEND, Options, is_marked, is_number, shown, superscript};
 use crate::model::Status;
 
 /// `--format text`.
@@ -144,10 +144,6 @@ fn head(column: &Column, cell_width: usize) -> Vec<String> {
     let unit = column.unit.iter().map(|unit| format!("[{unit}]"));
     let longest = column.name.split(' ').map(length).chain(unit.clone().map(|unit| length(&unit))).max().unwrap_or(0);
     wrap(&column.name, longest.max(cell_width), "").into_iter().chain(unit).collect()
-}
-
-fn is_number(table: &Table, column: usize) -> bool {
-    table.rows.iter().any(|row| matches!(row[column], Cell::Number { .. } | Cell::Unknown(_)))
 }
 
 /// Head lines, bottom-aligned, and a rule.
