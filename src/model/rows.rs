@@ -17,7 +17,7 @@
 //! | code | h1 + 3000000000, h2 + 3000000000, i + 100000000000 as decimal text: always 10 + 10 + 12 digits |
 //! | filler | a constant pad of 168 letters, then i + 100000000000 as text |
 //!
-//! SQL types: bigint (id, keys), integer (region, quantity, status), date, numeric(12,2), varchar(32), varchar(200).
+//! SQL types: bigint (id), integer (keys, region, quantity, status), date, numeric(12,2), varchar(32), varchar(200).
 //! SQLite has neither date nor decimal: `booked_on` is ISO text, `amount` an integer in hundredths.
 //! `catalog/datasets/` writes the same in SQL; integration tests hold both against each other.
 

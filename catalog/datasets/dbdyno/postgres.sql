@@ -1,9 +1,9 @@
 -- name: create.heap
 create table {{table}} (
   id bigint not null,
-  key25 bigint not null,
-  key125 bigint not null,
-  key320 bigint not null,
+  key25 integer not null,
+  key125 integer not null,
+  key320 integer not null,
   region integer not null,
   booked_on date not null,
   amount numeric(12,2) not null,
