@@ -7,6 +7,7 @@ pub mod estimate;
 pub mod events;
 pub mod failed;
 pub mod measure;
+pub mod overhead;
 pub mod platform;
 pub mod probing;
 pub mod run;

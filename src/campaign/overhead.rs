@@ -1,0 +1,125 @@
+//! Our own cost: the client loop on the null engine, whose op does nothing, and on ops of a known length.
+
+use std::collections::BTreeMap;
+
+use crate::engine::{Access, ConnectTo, Engine, null::Null};
+use crate::error::{Error, Result};
+use crate::model::rows::RowFunction;
+use crate::model::{
+    Better, Bind, Branch, BoundStatement, Commit, Drive, Expr, Facts, JobCode, Kpm, KpmValue, PartPlan, Ramp,
+    Selection, Target, TestResult, TestSpec, Window, Workload,
+};
+use crate::runner::{Interrupt, Outcome, TestContext, run_test};
+
+/// Lengths of the ops that are measured, in ns; 0 = an op that does nothing.
+pub const OP_NS: &[u64] = &[0, 1_000, 20_000];
+
+/// One measurement of our own loop.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overhead {
+    /// Length that the op was told to have, in ns.
+    pub op_ns: u64,
+    pub jobs: u32,
+    pub result: TestResult,
+}
+
+impl Overhead {
+    /// Mean time of an op as measured, in ns.
+    pub fn mean_ns(&self) -> Option<f64> {
+        self.result.latency.mean_us.map(|us| us * 1000.0)
+    }
+    /// What our loop adds to an op, in ns.
+    pub fn cost_ns(&self) -> Option<f64> {
+        Some(self.mean_ns()? - self.op_ns as f64)
+    }
+}
+
+/// Measures every length of op at `jobs` jobs for `duration_s` seconds each.
+///
+/// # Errors
+/// If a test fails, or is interrupted.
+pub fn overhead(jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Vec<Overhead>> {
+    OP_NS.iter().map(|op_ns| measure(*op_ns, jobs, duration_s, interrupt)).collect()
+}
+
+fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Overhead> {
+    let place = || format!("overhead, {jobs} jobs");
+    let target = Target::Embedded { engine: Null.name().into(), data_dir: std::env::temp_dir() };
+    let to = ConnectTo { target, file: None, url: None, ask_password: None, settings: BTreeMap::new() };
+    let database = Null.open(&to, Access::Provision).map_err(|error| error.at(place()))?;
+    let selection = selection(op_ns, duration_s);
+    let context = TestContext {
+        database: database.as_ref(),
+        facts: &Facts::new(),
+        rows: RowFunction { table_rows: 8000, seed: 1 },
+        seed: 1,
+        interrupt,
+    };
+    let spec = TestSpec { selection: &selection, jobs, seq: 1 };
+    match run_test(&context, &spec, &mut || (Default::default(), 0.0), &mut |_| {}) {
+        Outcome::Done(result) => Ok(Overhead { op_ns, jobs, result: *result }),
+        Outcome::Failed(error) => Err(error.at(place())),
+        Outcome::Interrupted(_) => Err(Error::new(crate::error::Kind::Interrupted, place(), "interrupted")),
+    }
+}
+
+/// A lookup as the null engine knows it: one random bind, one statement that spins.
+fn selection(op_ns: u64, duration_s: f64) -> Selection {
+    let statement = BoundStatement { name: "spin".into(), sql: format!("spin {op_ns}"), binds: vec!["key".into()] };
+    let branch = Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
+    let part = PartPlan {
+        workload: "OVERHEAD".into(),
+        params: BTreeMap::new(),
+        code: JobCode::Client {
+            branches: vec![branch],
+            binds: BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]),
+            shared_read: false,
+        },
+        work: Expr("1".into()),
+        commits: false,
+        setup: Vec::new(),
+        teardown: Vec::new(),
+        facts: Facts::new(),
+        answer: None,
+        answer_step: None,
+    };
+    Selection {
+        workload: workload(),
+        asked_as: None,
+        params: BTreeMap::new(),
+        drive: Drive::Client,
+        parts: vec![part],
+        ramp: Ramp::Fixed(vec![1]),
+        window: Window { warmup_s: 0.5, duration_s, ops_per_job: None },
+        hash: String::new(),
+    }
+}
+
+fn workload() -> Workload {
+    Workload {
+        id: "OVERHEAD".into(),
+        group: "OVERHEAD".into(),
+        title: "our own loop on the null engine".into(),
+        about: String::new(),
+        revision: 1,
+        aliases: Vec::new(),
+        params: Vec::new(),
+        kpm: Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 },
+        second: None,
+        work: Expr("1".into()),
+        tables: Vec::new(),
+        warm: Vec::new(),
+        commits: false,
+        bulk: false,
+        binds: BTreeMap::new(),
+        client: Vec::new(),
+        setup: Vec::new(),
+        teardown: Vec::new(),
+        parts: Vec::new(),
+        answer: None,
+        contract: Vec::new(),
+        crosscheck: Vec::new(),
+        unsupported: BTreeMap::new(),
+        undrivable: BTreeMap::new(),
+    }
+}

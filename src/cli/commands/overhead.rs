@@ -1,0 +1,63 @@
+//! `overhead`: what our own loop costs per op, and its jitter.
+
+use serde_json::json;
+
+use crate::campaign::host_cpus;
+use crate::campaign::overhead::{self, Overhead};
+use crate::cli::args::OverheadArgs;
+use crate::cli::context::Context;
+use crate::cli::{live_table, out, signals};
+use crate::error::Result;
+use crate::model::Ramp;
+use crate::plan;
+
+/// Measures our own loop on the null engine.
+///
+/// # Errors
+/// A bad ramp; interrupted.
+pub fn overhead(context: &Context, args: &OverheadArgs) -> Result<()> {
+    let format = context.format(&["text", "json"])?;
+    let Ramp::Fixed(jobs) = plan::parse_jobs(&args.jobs, host_cpus())? else {
+        return Err(crate::error::Error::usage("--jobs", "an automatic ramp makes no sense here").advise("give 1,2"));
+    };
+    let interrupt = signals::interrupt()?;
+    let mut all = Vec::new();
+    for jobs in jobs {
+        all.extend(overhead::overhead(jobs, args.duration.0, &interrupt)?);
+    }
+    if format == "json" {
+        return out::json(&json!({ "overhead": all.iter().map(as_json).collect::<Vec<_>>() }));
+    }
+    let mut table = out::Table::new(&["jobs", "op [ns]", "measured [ns]", "cost [ns/op]", "p50 [ns]", "p99 [ns]", "max [us]", "ops/s"]);
+    for overhead in &all {
+        table.row(cells(overhead));
+    }
+    out::print("Our own loop on the null engine: an op of a known length, with one random key per op.\n");
+    out::print(&table.render());
+    Ok(())
+}
+
+fn cells(overhead: &Overhead) -> Vec<String> {
+    let latency = &overhead.result.latency;
+    let show = |value: Option<f64>| value.map_or("-".into(), live_table::number);
+    let ns = |us: Option<f64>| show(us.map(|us| us * 1000.0));
+    vec![
+        overhead.jobs.to_string(),
+        overhead.op_ns.to_string(),
+        show(overhead.mean_ns()),
+        show(overhead.cost_ns()),
+        ns(latency.p50_us),
+        ns(latency.p99_us),
+        show(latency.max_us),
+        live_table::number(overhead.result.ops_per_s),
+    ]
+}
+
+fn as_json(overhead: &Overhead) -> serde_json::Value {
+    let latency = &overhead.result.latency;
+    json!({
+        "jobs": overhead.jobs, "op_ns": overhead.op_ns, "mean_ns": overhead.mean_ns(), "cost_ns": overhead.cost_ns(),
+        "p50_us": latency.p50_us, "p99_us": latency.p99_us, "max_us": latency.max_us,
+        "ops_per_s": overhead.result.ops_per_s,
+    })
+}
