@@ -6,7 +6,7 @@ use crate::engine::{Access, ConnectTo, Engine, null::Null};
 use crate::error::{Error, Result};
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Better, Bind, Branch, BoundStatement, Commit, Drive, Expr, Facts, JobCode, Kpm, KpmValue, PartPlan, Ramp,
+    Better, Bind, BoundStatement, Branch, Commit, Drive, Expr, Facts, JobCode, Kpm, KpmValue, PartPlan, Ramp,
     Selection, Target, TestResult, TestSpec, Window, Workload,
 };
 use crate::runner::{Interrupt, Outcome, TestContext, run_test};

@@ -46,6 +46,11 @@ impl Console {
         Console { bar, terminal, quiet, rows_to_stdout: !json && !quiet, color, state: Mutex::default() }
     }
 
+    /// Says something that is no event.
+    pub fn note(&self, text: &str) {
+        self.line(text);
+    }
+
     /// Ends the progress display.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

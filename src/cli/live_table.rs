@@ -2,10 +2,15 @@
 
 use crate::dataset::LoadEvent;
 use crate::model::{LoadResult, Selection, Status, TestResult};
+use crate::report::document::Digits;
+use crate::report::format::number::readable;
 
 /// Header of the growing table; 80 columns.
 pub fn header() -> String {
-    format!("{:>4} {:<24} {:>4} {:>16} {:>9} {:>9} {:>4} {}", "test", "workload", "jobs", "KPM", "mean", "p95", "cpu%", "verdict")
+    format!(
+        "{:>4} {:<24} {:>4} {:>16} {:>9} {:>9} {:>4} {}",
+        "test", "workload", "jobs", "KPM", "mean", "p95", "cpu%", "verdict"
+    )
 }
 
 /// One test as a row of the growing table.
@@ -53,7 +58,8 @@ pub fn running(selection: &Selection, jobs: u32) -> String {
 
 /// Workload with the parameters whose values are not `default`.
 fn name<'a>(workload: &str, params: impl Iterator<Item = (&'a String, &'a String)>) -> String {
-    let shown: Vec<_> = params.filter(|(_, value)| *value != "default").map(|(key, value)| format!("{key}={value}")).collect();
+    let shown: Vec<_> =
+        params.filter(|(_, value)| *value != "default").map(|(key, value)| format!("{key}={value}")).collect();
     if shown.is_empty() { workload.to_string() } else { format!("{workload}:{}", shown.join(",")) }
 }
 
@@ -94,20 +100,9 @@ pub fn load_line(load: &LoadResult) -> String {
     )
 }
 
-/// A figure with three to four significant digits and thousands separators.
+/// A figure with three significant digits, thousands grouped.
 pub fn number(value: f64) -> String {
-    let digits = match value.abs() {
-        v if v >= 100.0 || v == 0.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 => 2,
-        _ => 3,
-    };
-    let text = format!("{value:.digits$}");
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
-    let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(whole, rest)| (whole, Some(rest)));
-    let grouped: Vec<_> = whole.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    let fraction = fraction.map_or(String::new(), |fraction| format!(".{fraction}"));
-    format!("{sign}{}{fraction}", grouped.join(","))
+    readable(value, Digits::Significant(3))
 }
 
 /// Microseconds with a fitting unit.
@@ -132,12 +127,6 @@ pub fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_keep_three_digits_and_group_thousands() {
-        let shown: Vec<_> = [158_432.7, 99.96, 12.34, 1.234, 0.0567, 0.0, -1500.0].into_iter().map(number).collect();
-        assert_eq!(shown, ["158,433", "100.0", "12.3", "1.23", "0.057", "0", "-1,500"]);
-    }
 
     #[test]
     fn durations_get_a_fitting_unit() {

@@ -2,10 +2,14 @@
 
 pub mod args;
 pub mod commands;
+pub mod console;
 
 pub mod context;
+pub mod live_table;
 pub mod out;
 pub mod paths;
+pub mod setting;
+pub mod signals;
 pub mod target;
 pub mod values;
 
@@ -34,11 +38,20 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<()> {
-    let _context = Context::new(cli.global)?;
+    let context = Context::new(cli.global)?;
     match cli.command.unwrap_or_else(default_command) {
+        Command::Run(args) => commands::run::run(&context, &args),
+        Command::List { what } => commands::list::list(&context, what),
+        Command::Show { what } => commands::show::show(&context, &what),
+        Command::Load(args) => commands::data::load(&context, &args),
+        Command::Verify(args) => commands::data::verify(&context, &args),
+        Command::Clean(args) => commands::data::clean(&context, &args),
+        Command::Check(args) => commands::check::check(&context, &args),
+        Command::Runs { what } => commands::runs::runs(&context, &what),
+        Command::Report(args) => commands::report::report(&context, &args),
+        Command::Overhead(args) => commands::overhead::overhead(&context, &args),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man => commands::generate::man(),
-        _ => Err(Error::usage("command", "being written")),
     }
 }
 

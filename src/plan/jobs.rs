@@ -10,7 +10,7 @@ const MOST_JOBS: u32 = 10_000;
 ///
 /// # Errors
 /// 0, more than 10,000, a range that runs backwards, anything else that is no number of jobs.
-pub(super) fn parse(text: &str, cores: u32) -> Result<Ramp> {
+pub fn parse(text: &str, cores: u32) -> Result<Ramp> {
     match text.split_once("..") {
         Some((from, "auto")) => Ok(auto(number(text, from, cores)?, cores)),
         Some((from, to)) => doubling(text, number(text, from, cores)?, number(text, to, cores)?),

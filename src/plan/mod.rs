@@ -17,7 +17,7 @@ mod values;
 mod tests;
 
 pub use describe::describe;
-pub use jobs::jobs_note;
+pub use jobs::{jobs_note, parse as parse_jobs};
 pub use show::{Shown, show};
 
 /// Nominal size if neither the user nor a suite gives one.

@@ -134,6 +134,20 @@ pub fn recover(data_dir: &Path, remove_kept: bool) -> Result<Vec<PathBuf>> {
     Ok(removed)
 }
 
+/// Checks what [`start`] would need, without creating anything: programs, port, directory. Returns the version.
+///
+/// # Errors
+/// As [`start`].
+pub fn preflight(engine: &str, options: &StartOptions) -> Result<String> {
+    let kind = find_kind(engine)?;
+    let binaries = kind.find(options.server_bin.as_deref())?;
+    check_port(options.port)?;
+    if let Some(account) = Account::for_server(kind.account())? {
+        account.check_reach(&Home::path(&options.data_dir, kind.engine()))?;
+    }
+    Ok(binaries.version)
+}
+
 fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
     let found = KINDS.iter().copied().find(|kind| kind.engine() == engine);
     found.ok_or_else(|| Error::usage(engine, "there is no private server of this engine").advise("give the URL of one"))

@@ -7,10 +7,11 @@ use crate::cli::args::TargetArgs;
 use crate::cli::context::Context;
 use crate::cli::setting::Setting;
 use crate::cli::{out, paths};
+use crate::dataset;
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::Target;
-use crate::{dataset, server};
+use crate::server::{self, StartOptions};
 
 /// One finding of the preflight.
 struct Finding {
@@ -49,7 +50,13 @@ fn finding(what: &str, result: Result<String>) -> Finding {
 fn target(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<String> {
     match &setting.target {
         Target::Private { engine, data_dir, server_bin, port } => {
-            let version = server::preflight(engine, data_dir, server_bin.as_deref(), *port)?;
+            let options = StartOptions {
+                data_dir: data_dir.clone(),
+                server_bin: server_bin.clone(),
+                port: *port,
+                settings: setting.settings.clone(),
+            };
+            let version = server::preflight(engine, &options)?;
             Ok(format!("{engine} {version}, {}", space(data_dir, needed_bytes)?))
         }
         Target::Embedded { engine, data_dir } => Ok(format!("{engine}, {}", space(data_dir, needed_bytes)?)),
@@ -79,13 +86,22 @@ fn existing(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<S
 /// Free space against what loading needs.
 fn space(path: &Path, needed_bytes: u64) -> Result<String> {
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
-    let free_bytes = server::free_bytes(existing)?;
-    let text = format!("{:.1} GB free in {}, {:.1} GB needed", free_bytes as f64 / 1e9, path.display(), needed_bytes as f64 / 1e9);
+    let unknown = || Error::target(existing.display().to_string(), "its free space cannot be found out");
+    let free_bytes = server::free_bytes(existing).ok_or_else(unknown)?;
+    let text = format!(
+        "{:.1} GB free in {}, {:.1} GB needed",
+        free_bytes as f64 / 1e9,
+        path.display(),
+        needed_bytes as f64 / 1e9
+    );
     if free_bytes < needed_bytes {
-        return Err(Error::target(path.display().to_string(), text).advise("free some, choose a smaller --size or another --data-dir"));
+        return Err(Error::target(path.display().to_string(), text)
+            .advise("free some, choose a smaller --size or another --data-dir"));
     }
     if rustix::fs::access(existing, rustix::fs::Access::WRITE_OK).is_err() {
-        return Err(Error::target(existing.display().to_string(), "is not writable").advise("choose another --data-dir"));
+        return Err(
+            Error::target(existing.display().to_string(), "is not writable").advise("choose another --data-dir")
+        );
     }
     Ok(text)
 }

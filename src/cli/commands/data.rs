@@ -21,7 +21,7 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
     desk.with_platform(Keep::Yes, |platform| {
         let plan = desk.setting.plan(&desk.catalog, None)?;
         let definition = campaign::standard_definition(&desk.catalog)?;
-        let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label())?;
+        let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
         let events = |event: Event<'_>| desk.console.show(&event);
         let loaded = campaign::load_with(&site, &campaign::data_request(&plan), &desk.interrupt, &events)?;
         out::print(&format!("loaded: data set {}", loaded.data_set_id));
@@ -45,7 +45,7 @@ pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
 fn verify_on(desk: &Desk<'_>, platform: &Platform) -> Result<usize> {
     let plan = desk.setting.plan(&desk.catalog, None)?;
     let definition = campaign::standard_definition(&desk.catalog)?;
-    let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label())?;
+    let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let request = campaign::data_request(&plan);
     let loaded = campaign::load_with(&site, &request, &desk.interrupt, &|event| desk.console.show(&event))?;
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), dataset::verify(&site, &request))?;
@@ -91,7 +91,7 @@ pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
 
 fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
     let definition = campaign::standard_definition(&desk.catalog)?;
-    let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label())?;
+    let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let cleaned = dataset::drop_all(&site)?;
     cleaned.dropped.iter().for_each(|name| out::print(&format!("dropped {name}")));
     if cleaned.dropped.is_empty() {
@@ -107,6 +107,8 @@ struct Desk<'a> {
     setting: Setting,
     console: Console,
     interrupt: crate::runner::Interrupt,
+    /// The target as shown to the user.
+    label: String,
     context: &'a Context,
 }
 
@@ -115,11 +117,8 @@ impl<'a> Desk<'a> {
         let catalog = context.catalog()?;
         let setting = Setting::new(&catalog, args)?;
         let console = Console::new(context.global.quiet, true, false);
-        Ok(Desk { catalog, setting, console, interrupt: signals::interrupt()?, context })
-    }
-
-    fn label(&self) -> String {
-        self.setting.target.label()
+        let label = setting.target.label();
+        Ok(Desk { catalog, setting, console, interrupt: signals::interrupt()?, label, context })
     }
 
     /// Opens the platform, does the work, closes it whatever happened.

@@ -1,3 +1,11 @@
 //! One file per command.
 
+pub mod check;
+pub mod data;
 pub mod generate;
+pub mod list;
+pub mod overhead;
+pub mod report;
+pub mod run;
+pub mod runs;
+pub mod show;

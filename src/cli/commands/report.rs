@@ -26,7 +26,7 @@ pub fn render(context: &Context, kind: &str, runs: &[String], output: Option<&Pa
     let report = find(kind)?;
     let format = chosen_format(context, output)?;
     let input = load(context, runs)?;
-    let text = format.render(&report.build(&input), &options(context, output));
+    let text = format.render(&report.build(&input), options(context, output));
     write(&text, output)
 }
 
@@ -50,6 +50,14 @@ fn chosen_format(context: &Context, output: Option<&Path>) -> Result<&'static dy
         _ => context.format(&names)?,
     };
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| Error::usage("--format", "unknown"))
+}
+
+/// The format of the terminal.
+///
+/// # Errors
+/// None in practice: the format is in the registry.
+pub fn text_format() -> Result<&'static dyn Format> {
+    FORMATS.first().copied().ok_or_else(|| Error::usage("--format", "there is none"))
 }
 
 /// The format that a file's ending stands for.

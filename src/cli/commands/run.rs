@@ -39,7 +39,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         target: &setting.target,
         settings: &setting.settings,
         keep: setting.keep,
-        ask_password: ask_password(),
+        ask_password: ask_password(context),
         name: args.name.clone(),
         labels: args.label.iter().map(|label| (label.key.clone(), label.value.clone())).collect(),
         command: command_line(),
@@ -56,21 +56,27 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
     let verdict = judge(args, ended, &tests);
+    let data = RunTests { run, tests };
     if format == "json" {
-        out::json(&run_json::document(&run, &tests))?;
+        out::json(&run_json::document(&data.run, &data.tests))?;
     }
-    let input = Input { groups: super::report::group_titles(context)?, runs: vec![RunTests { run, tests }] };
+    let input = Input { groups: super::report::group_titles(context)?, runs: vec![data] };
     if format == "text" {
         let options = Options { width: context.width(), color: context.color() };
         let datasheet = super::report::find("datasheet")?.build(&input);
-        out::print(&format!("\n{}", super::report::text_format()?.render(&datasheet, &options)));
+        out::print(&format!("\n{}", super::report::text_format()?.render(&datasheet, options)));
     }
     if let Some(path) = &args.report {
         write_report(path, &input)?;
     }
     if !context.global.quiet {
         let results = paths::results_file(context.global.results.as_ref());
-        eprintln!("run {} is stored in {}; 'dbdyno report kpm {}' shows every test", ended.run_id, results.display(), ended.run_id);
+        eprintln!(
+            "run {} is stored in {}; 'dbdyno report kpm {}' shows every test",
+            ended.run_id,
+            results.display(),
+            ended.run_id
+        );
     }
     verdict
 }
@@ -98,14 +104,14 @@ fn judge(args: &RunArgs, ended: Ended, tests: &[TestResult]) -> Result<()> {
 fn write_report(path: &Path, input: &Input) -> Result<()> {
     let format = super::report::format_of_file(path)?;
     let mut document = super::report::find("datasheet")?.build(input);
-    document.append(super::report::find("kpm")?.build(input));
-    super::report::write(&format.render(&document, &Options { width: 120, color: false }), Some(path))
+    document.sections.extend(super::report::find("kpm")?.build(input).sections);
+    super::report::write(&format.render(&document, Options { width: 120, color: false }), Some(path))
 }
 
-/// Asks on the terminal, if there is one.
-pub fn ask_password() -> Option<fn(&str) -> Option<String>> {
+/// Asks on the terminal, if there is one and we may talk.
+pub fn ask_password(context: &Context) -> Option<fn(&str) -> Option<String>> {
     let ask: fn(&str) -> Option<String> = |prompt| rpassword::prompt_password(prompt).ok();
-    std::io::stdin().is_terminal().then_some(ask)
+    (std::io::stdin().is_terminal() && !context.global.quiet).then_some(ask)
 }
 
 /// The command line as typed. Passwords are refused on it, so it holds none.

@@ -8,6 +8,7 @@ use crate::cli::args::Runs;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Result};
+use crate::report::{RunTests, run_json};
 use crate::store::Store;
 
 /// Runs the subcommand.
@@ -46,7 +47,7 @@ fn show(context: &Context, which: &str) -> Result<()> {
     let run = store.run(which)?;
     if format == "json" {
         let tests = store.tests(run.id)?;
-        return out::json(&crate::report::run_json::document(&run, &tests));
+        return out::json(&run_json::document(&run, &tests));
     }
     super::report::render(context, "kpm", &[which.to_string()], None)
 }

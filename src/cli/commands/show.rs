@@ -25,7 +25,8 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
         Some(name) => out::print(&sql(&catalog, id, find(name)?, drive)?),
         None => {
             for engine in ENGINES {
-                let text = sql(&catalog, id, *engine, drive).unwrap_or_else(|error| format!("\n-- {}: {error}\n", engine.name()));
+                let text = sql(&catalog, id, *engine, drive)
+                    .unwrap_or_else(|error| format!("\n-- {}: {error}\n", engine.name()));
                 out::print(&text);
             }
         }
@@ -44,14 +45,22 @@ fn find(name: &str) -> Result<&'static dyn Engine> {
 fn description(workload: &Workload) -> String {
     let mut lines = vec![format!("{}: {}", workload.id, workload.title)];
     lines.extend(workload.about.trim().lines().map(String::from));
-    lines.push(format!("KPM: {} ({} is better)", workload.kpm.unit, format!("{:?}", workload.kpm.better).to_lowercase()));
+    lines.push(format!(
+        "KPM: {} ({} is better)",
+        workload.kpm.unit,
+        format!("{:?}", workload.kpm.better).to_lowercase()
+    ));
     let aliases: Vec<_> = workload.aliases.iter().map(|alias| alias.code.as_str()).collect();
     if !aliases.is_empty() {
         lines.push(format!("corresponds to: {}", aliases.join(", ")));
     }
     for param in &workload.params {
         let values = if param.values.is_empty() {
-            format!("{}..{}", param.min.map_or(String::new(), |min| min.to_string()), param.max.map_or(String::new(), |max| max.to_string()))
+            format!(
+                "{}..{}",
+                param.min.map_or(String::new(), |min| min.to_string()),
+                param.max.map_or(String::new(), |max| max.to_string())
+            )
         } else {
             param.values.join("|")
         };
@@ -87,4 +96,3 @@ fn selection(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Dri
     let plan = plan::build(catalog, &request)?;
     plan.selections.into_iter().next().ok_or_else(|| Error::usage("show", "nothing to show"))
 }
-

@@ -11,10 +11,13 @@ impl Format for Csv {
     fn name(&self) -> &'static str {
         "csv"
     }
-
+    fn title(&self) -> &'static str {
+        "for spreadsheets: one block per table"
+    }
     fn extension(&self) -> &'static str {
         "csv"
     }
+
 
     fn render(&self, document: &Document, _options: Options) -> String {
         let sections = document.sections.iter();

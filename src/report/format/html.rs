@@ -13,6 +13,9 @@ impl Format for Html {
     fn name(&self) -> &'static str {
         "html"
     }
+    fn title(&self) -> &'static str {
+        "one self-contained page: no network, prints well"
+    }
 
     fn extension(&self) -> &'static str {
         "html"

@@ -15,10 +15,13 @@ impl Format for Json {
     fn name(&self) -> &'static str {
         "json"
     }
-
+    fn title(&self) -> &'static str {
+        "for programs: numbers as numbers, null for unknown"
+    }
     fn extension(&self) -> &'static str {
         "json"
     }
+
 
     fn render(&self, document: &Document, _options: Options) -> String {
         let sections: Vec<Value> = document.sections.iter().map(section).collect();

@@ -10,10 +10,13 @@ impl Format for Markdown {
     fn name(&self) -> &'static str {
         "markdown"
     }
-
+    fn title(&self) -> &'static str {
+        "tables for documents and issues"
+    }
     fn extension(&self) -> &'static str {
         "md"
     }
+
 
     fn render(&self, document: &Document, _options: Options) -> String {
         let mut parts = vec![format!("# {}", escape(&document.title))];

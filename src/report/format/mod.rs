@@ -29,7 +29,9 @@ impl Default for Options {
 pub trait Format: Sync {
     /// As given with `--format`.
     fn name(&self) -> &'static str;
-    /// Usual ending of a file of this form.
+    /// One line for `list formats`.
+    fn title(&self) -> &'static str;
+    /// Ending of files of this form, without the dot.
     fn extension(&self) -> &'static str;
     /// The document in this form, ending with a line end.
     fn render(&self, document: &Document, options: Options) -> String;

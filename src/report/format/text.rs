@@ -14,10 +14,13 @@ impl Format for Text {
     fn name(&self) -> &'static str {
         "text"
     }
-
+    fn title(&self) -> &'static str {
+        "for terminals; fits the width by dropping columns"
+    }
     fn extension(&self) -> &'static str {
         "txt"
     }
+
 
     fn render(&self, document: &Document, options: Options) -> String {
         let mut lines = vec![bold(&document.title, options), String::new()];
