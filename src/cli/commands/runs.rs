@@ -8,7 +8,7 @@ use crate::cli::args::Runs;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Result};
-use crate::report::{RunTests, run_json};
+use crate::report::run_json;
 use crate::store::Store;
 
 /// Runs the subcommand.

@@ -18,7 +18,6 @@ impl Format for Csv {
         "csv"
     }
 
-
     fn render(&self, document: &Document, _options: Options) -> String {
         let sections = document.sections.iter();
         let blocks = sections.flat_map(|section| section.blocks.iter().filter_map(|part| block(&section.title, part)));

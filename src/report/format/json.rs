@@ -22,7 +22,6 @@ impl Format for Json {
         "json"
     }
 
-
     fn render(&self, document: &Document, _options: Options) -> String {
         let sections: Vec<Value> = document.sections.iter().map(section).collect();
         let document = json!({"schema_version": SCHEMA_VERSION, "title": document.title, "sections": sections});

@@ -17,7 +17,6 @@ impl Format for Markdown {
         "md"
     }
 
-
     fn render(&self, document: &Document, _options: Options) -> String {
         let mut parts = vec![format!("# {}", escape(&document.title))];
         for section in &document.sections {

@@ -21,7 +21,6 @@ impl Format for Text {
         "txt"
     }
 
-
     fn render(&self, document: &Document, options: Options) -> String {
         let mut lines = vec![bold(&document.title, options), String::new()];
         for section in &document.sections {
