@@ -54,6 +54,7 @@ pub fn table(name: &str, definitions: &[Definition], kpm_name: &str, lines: &[Li
         let subject = format!("run {} test {} {} at {}", run.id, test.seq, test.workload, jobs(test.jobs));
         table.explain(&subject, &test.verdict);
     }
+    table.note(lines.iter().map(|line| (line.test.seq.to_string(), &line.test.verdict)));
     table
 }
 

@@ -29,6 +29,10 @@ impl Report for Datasheet {
     }
 }
 
+/// Above the table of KPMs.
+const HOW_TO_READ: &str = "Speed and the service times (mean, percentiles) are those of one job; throughput is the \
+best at any number of jobs, reached at the number in column Jobs; scaling is throughput over speed.";
+
 fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     let named = |title: &str| match several {
         true => format!("Run {}: {title}", data.run.id),
@@ -39,7 +43,10 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     if !data.run.loads.is_empty() {
         sections.push(section("Load", Block::Table(loads(&data.run))));
     }
-    sections.push(section("Key performance metrics", Block::Table(kpms(input, data))));
+    sections.push(Section {
+        title: named("Key performance metrics"),
+        blocks: vec![Block::Paragraph(HOW_TO_READ.into()), Block::Table(kpms(input, data))],
+    });
     sections.push(section("How it was made", Block::Facts(origin(&data.run))));
     sections
 }
@@ -185,13 +192,14 @@ fn kpms(input: &Input, data: &RunTests) -> Table {
         column("Workload", "", 0),
         column("Parameters", "", 3),
         column("Drive", "", 6),
-        column("Speed (1 job)", "", 0),
-        column("Throughput (best)", "", 0),
+        column("Speed", "", 0),
+        column("Throughput", "", 0),
         column("Unit", "", 0),
-        column("at jobs", "", 0),
-        column("p50 (1 job)", "us", 2),
-        column("p99 (1 job)", "us", 1),
-        column("p99 (best)", "us", 5),
+        column("Jobs", "", 0),
+        column("Mean", "us", 1),
+        column("p50", "us", 4),
+        column("p99", "us", 3),
+        column("p99 at jobs", "us", 5),
         column("Scaling", "x", 2),
         column("Verdict", "", 0),
     ];
@@ -235,7 +243,10 @@ fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
     let (speed, best) = (ramp::speed(tests), ramp::throughput(tests));
     let unit = unit(speed.as_ref(), best.as_ref(), first);
     let single = speed.map(|figure| figure.test);
-    let status = [&speed, &best].into_iter().flatten().map(|figure| figure.test.verdict.status).max();
+    let shown: Vec<&TestResult> = [&speed, &best].into_iter().flatten().map(|figure| figure.test).collect();
+    // Without any figure every test failed: then their verdicts say why.
+    let judged = if shown.is_empty() { tests.to_vec() } else { shown };
+    let status = judged.iter().map(|test| test.verdict.status).max();
     let mut figure = |figure: Option<ramp::RampFigure<'_>>, why: &str| match figure {
         Some(figure) => table.figure(Ok(figure.value), RATE, figure.test.verdict.status),
         None => table.unknown(why),
@@ -251,14 +262,14 @@ fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
         best_cell,
         Cell::text(unit),
         best.map_or(Cell::Empty, |figure| Cell::count(figure.jobs)),
+        service_time(table, single),
         percentile(table, single, |test| test.latency.p50_us),
         percentile(table, single, |test| test.latency.p99_us),
         percentile(table, best.map(|figure| figure.test), |test| test.latency.p99_us),
         scaling(table, tests),
         status.map_or(Cell::Empty, Cell::Verdict),
     ];
-    let shown = [speed, best].into_iter().flatten();
-    shown.for_each(|figure| table.explain(&format!("{label} at {}", jobs(figure.jobs)), &figure.test.verdict));
+    judged.iter().for_each(|test| table.explain(&format!("{label} at {}", jobs(test.jobs)), &test.verdict));
     row
 }
 
@@ -270,6 +281,17 @@ fn unit(speed: Option<&ramp::RampFigure<'_>>, best: Option<&ramp::RampFigure<'_>
         }
         (_, Some(best)) => best.kpm.unit.clone(),
         _ => test.kpm.unit.clone(),
+    }
+}
+
+/// Mean service time at one job.
+fn service_time(table: &mut Table, test: Option<&TestResult>) -> Cell {
+    match test {
+        Some(test) => {
+            let value = test.latency.mean_us.ok_or_else(|| "no op was completed".into());
+            table.figure(value, Digits::Significant(3), test.verdict.status)
+        }
+        None => table.unknown("no test at one job"),
     }
 }
 

@@ -109,17 +109,32 @@ impl Table {
         }
     }
 
-    /// Adds the reasons that lowered the verdict on `subject`, and notes, each as a sentence.
+    /// Adds the reasons that lowered the verdict on `subject`, each as a sentence.
     pub fn explain(&mut self, subject: &str, verdict: &Verdict) {
-        for reason in &verdict.reasons {
-            let word = match reason.status {
-                Status::Valid => "note".into(),
-                lowered => lowered.to_string(),
-            };
-            let remark = format!("{subject}: {word}: {}", reason.text);
-            if !self.remarks.contains(&remark) {
-                self.remarks.push(remark);
+        for reason in verdict.reasons.iter().filter(|reason| reason.status > Status::Valid) {
+            self.remark(format!("{subject}: {}: {}", reason.status, reason.text));
+        }
+    }
+
+    /// Adds the notes of several verdicts, which lowered none: each text once, with the subjects it is about.
+    pub fn note<'a>(&mut self, verdicts: impl Iterator<Item = (String, &'a Verdict)>) {
+        let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
+        for (subject, verdict) in verdicts {
+            for reason in verdict.reasons.iter().filter(|reason| reason.status == Status::Valid) {
+                match notes.iter_mut().find(|(text, _)| *text == reason.text) {
+                    Some((_, subjects)) => subjects.push(subject.clone()),
+                    None => notes.push((&reason.text, vec![subject.clone()])),
+                }
             }
+        }
+        for (text, subjects) in notes {
+            self.remark(format!("note on test {}: {text}", subjects.join(", ")));
+        }
+    }
+
+    fn remark(&mut self, remark: String) {
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
         }
     }
 }

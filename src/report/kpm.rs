@@ -60,7 +60,7 @@ fn section(input: &Input, group: &str, title: &str) -> Section {
         }
     }
     let blocks = units.into_iter().map(|unit| block(input, group, unit)).collect();
-    let title = if title == group { group.into() } else { format!("{group}: {title}") };
+    let title = if title == group { group.into() } else { format!("{title} ({group})") };
     Section { title, blocks }
 }
 

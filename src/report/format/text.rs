@@ -97,12 +97,14 @@ struct Layout {
 fn table_lines(table: &Table, options: Options) -> Vec<String> {
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let (kept, left_out) = fit(table, all, options.width);
+    let table = &narrowed(table, &kept);
+    let kept: Vec<usize> = (0..kept.len()).collect();
     let layout = layout(table, &kept);
     let mut lines = head_lines(&layout);
     for (row, cells) in layout.rows.iter().zip(&table.rows) {
         lines.push(colored(&row_line(&layout, row), cells, options));
     }
-    lines.extend(notes(table, &kept, options.width));
+    lines.extend(notes(table, options.width));
     if left_out > 0 {
         let columns = if left_out == 1 { "1 column is".into() } else { format!("{left_out} columns are") };
         let text = format!("{columns} left out at this width; a wider terminal, --format markdown or csv shows them");
@@ -186,9 +188,27 @@ fn colored(line: &str, cells: &[Cell], options: Options) -> String {
 }
 
 /// Footnotes of the shown columns, the legend of marks, the remarks.
-fn notes(table: &Table, kept: &[usize], width: usize) -> Vec<String> {
-    let is_used = |index: usize| table.rows.iter().any(|row| kept.iter().any(|&c| row[c] == Cell::Unknown(index)));
-    let footnotes = table.footnotes.iter().enumerate().filter(|(index, _)| is_used(*index));
+/// The table with only the kept columns, and only the footnotes that these use, numbered anew.
+fn narrowed(table: &Table, kept: &[usize]) -> Table {
+    let mut narrow = Table {
+        name: table.name.clone(),
+        columns: kept.iter().map(|&column| table.columns[column].clone()).collect(),
+        remarks: table.remarks.clone(),
+        ..Table::default()
+    };
+    for row in &table.rows {
+        let cells = kept.iter().map(|&column| match &row[column] {
+            Cell::Unknown(index) => narrow.unknown(&table.footnotes[*index]),
+            other => other.clone(),
+        });
+        let cells = cells.collect();
+        narrow.rows.push(cells);
+    }
+    narrow
+}
+
+fn notes(table: &Table, width: usize) -> Vec<String> {
+    let footnotes = table.footnotes.iter().enumerate();
     let mut lines: Vec<String> =
         footnotes.flat_map(|(index, why)| hanging(&superscript(index + 1), why, width)).collect();
     if is_marked(&table.rows) {
