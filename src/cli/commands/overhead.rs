@@ -28,16 +28,8 @@ pub fn overhead(context: &Context, args: &OverheadArgs) -> Result<()> {
     if format == "json" {
         return out::json(&json!({ "overhead": all.iter().map(as_json).collect::<Vec<_>>() }));
     }
-    let mut table = out::Table::new(&[
-        "jobs",
-        "op [ns]",
-        "measured [ns]",
-        "cost [ns/op]",
-        "p50 [ns]",
-        "p99 [ns]",
-        "max [us]",
-        "ops/s",
-    ]);
+    let mut table =
+        out::Table::new(&["jobs", "op [ns]", "mean [ns]", "p50 [ns]", "p99 [ns]", "p99.9 [ns]", "max [us]", "ops/s"]);
     for overhead in &all {
         table.row(cells(overhead));
     }
