@@ -77,6 +77,7 @@ fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
     let verdict = line.test.verdict.status;
     match definition.source {
         Source::Plain(get) => get(line),
+        _ if line.test.window_s <= 0.0 => table.unknown("the test failed before anything was measured"),
         Source::Figure(get, digits) => table.figure(get(line), digits, verdict),
         Source::Derived(id, digits) => table.figure(derived(line, id), digits, verdict),
         Source::Kpm => table.figure(kpm(line), RATE, verdict),
