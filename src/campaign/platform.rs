@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::events::{Event, Sink};
@@ -111,11 +112,11 @@ fn start_server(request: &PlatformRequest<'_>, events: &Sink<'_>) -> Result<Priv
 
 fn close_server(server: PrivateServer, keep: Keep, events: &Sink<'_>) -> Result<()> {
     match keep {
-        Keep::No => {
+        Keep::No if !server.was_kept() => {
             events(Event::Step("stopping and removing the private server"));
             server.stop_and_remove()
         }
-        Keep::Yes => {
+        Keep::No | Keep::Yes => {
             let hint = server.keep()?;
             events(Event::Note(&format!("the private server is kept: {hint}")));
             Ok(())
@@ -127,8 +128,8 @@ fn close_server(server: PrivateServer, keep: Keep, events: &Sink<'_>) -> Result<
 struct EmbeddedFile {
     path: PathBuf,
     existed: bool,
-    /// Holds the lock until it is dropped.
-    _lock: Option<File>,
+    /// Holds the lock until it is dropped; none if the file is only looked at.
+    lock: Option<Lock>,
 }
 
 impl EmbeddedFile {
@@ -136,20 +137,22 @@ impl EmbeddedFile {
         let path = data_dir.join(format!("dbdyno-{engine}.db"));
         let lock = match access {
             Access::Inspect => None,
-            Access::Provision => Some(lock(data_dir, engine)?),
+            Access::Provision => Some(Lock::take(data_dir, engine)?),
         };
-        Ok(EmbeddedFile { existed: path.exists(), path, _lock: lock })
+        Ok(EmbeddedFile { existed: path.exists(), path, lock })
     }
 
     fn release(self, keep: Keep, events: &Sink<'_>) -> Result<()> {
-        if !self.path.exists() {
-            return Ok(());
-        }
-        if keep == Keep::Yes || self.existed {
+        if self.path.exists() && (keep == Keep::Yes || self.existed) {
             events(Event::Note(&format!("the database is kept: {}", self.path.display())));
             return Ok(());
         }
-        remove_database(&self.path)
+        self.remove()
+    }
+
+    fn remove(self) -> Result<()> {
+        remove_database(&self.path)?;
+        self.lock.map_or(Ok(()), Lock::remove)
     }
 }
 
@@ -172,20 +175,40 @@ pub fn remove_database(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn lock(data_dir: &Path, engine: &str) -> Result<File> {
-    let unusable = |error: &dyn std::fmt::Display| {
-        Error::target(data_dir.display().to_string(), format!("cannot be used as data directory: {error}"))
-            .advise("choose a directory you may write to with --data-dir")
-    };
-    std::fs::create_dir_all(data_dir).map_err(|error| unusable(&error))?;
-    let path = data_dir.join(format!("dbdyno-{engine}.lock"));
-    let file =
-        OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(|error| unusable(&error))?;
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-        Error::target(data_dir.display().to_string(), "is in use by another dbdyno")
-            .advise("wait for it, or choose another --data-dir")
-    })?;
-    Ok(file)
+/// The lock of an embedded database's file: held as long as this value lives.
+struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    fn take(data_dir: &Path, engine: &str) -> Result<Lock> {
+        let unusable = |error: std::io::Error| {
+            Error::target(data_dir.display().to_string(), format!("cannot be used as data directory: {error}"))
+                .advise("choose a directory you may write to with --data-dir")
+        };
+        std::fs::create_dir_all(data_dir).map_err(unusable)?;
+        let path = data_dir.join(format!("dbdyno-{engine}.lock"));
+        loop {
+            let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(unusable)?;
+            rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+                Error::target(data_dir.display().to_string(), "is in use by another dbdyno")
+                    .advise("wait for it, or choose another --data-dir")
+            })?;
+            // The last owner may have removed the file between opening and locking.
+            let same =
+                std::fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|held| held.ino() == now.ino()));
+            if same {
+                return Ok(Lock { path, _file: file });
+            }
+        }
+    }
+
+    /// Removes the file; it is still locked then, so that nobody else's is removed.
+    fn remove(self) -> Result<()> {
+        std::fs::remove_file(&self.path)
+            .map_err(|error| Error::target(self.path.display().to_string(), format!("cannot be removed: {error}")))
+    }
 }
 
 /// Removes a private server or an embedded database that an earlier run or `load` kept. Returns what was removed.
@@ -197,9 +220,9 @@ pub fn remove_private(target: &Target) -> Result<Vec<PathBuf>> {
         Target::Private { data_dir, .. } => server::recover(data_dir, true),
         Target::Embedded { engine, data_dir } if data_dir.exists() => {
             let file = EmbeddedFile::claim(data_dir, engine, Access::Provision)?;
-            let existed = file.existed;
-            remove_database(&file.path)?;
-            Ok(if existed { vec![file.path] } else { Vec::new() })
+            let removed = if file.existed { vec![file.path.clone()] } else { Vec::new() };
+            file.remove()?;
+            Ok(removed)
         }
         Target::Embedded { .. } | Target::Existing { .. } => Ok(Vec::new()),
     }

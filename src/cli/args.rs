@@ -178,7 +178,7 @@ pub struct TargetArgs {
     #[arg(default_value = "sqlite")]
     pub target: String,
     /// Nominal size in GB: big table = size x 1,000,000 rows [default: the suite's or profile's]
-    #[arg(long, value_name = "GB")]
+    #[arg(long, value_name = "GB", allow_hyphen_values = true)]
     pub size: Option<f64>,
     /// Size profile, XS to XL: settings of a private server [default: the suite's]
     #[arg(long, value_name = "NAME")]
@@ -215,16 +215,16 @@ pub struct RunArgs {
     #[command(flatten)]
     pub target: TargetArgs,
     /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto (until throughput gains less than 5 % twice)
-    #[arg(long, value_name = "RAMP")]
+    #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<String>,
     /// Length of the measured window: 10s, 500ms, 2m
-    #[arg(long, value_name = "TIME", conflicts_with = "ops")]
+    #[arg(long, value_name = "TIME", conflicts_with = "ops", allow_hyphen_values = true)]
     pub duration: Option<Seconds>,
     /// Fixed work instead of fixed time: ops per job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub ops: Option<u64>,
     /// Time dropped before the window
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Seconds>,
     /// Name of the run
     #[arg(long, value_name = "TEXT")]

@@ -8,19 +8,29 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::context::Context;
 use super::live_table;
 use crate::campaign::Event;
 use crate::dataset::LoadEvent;
-use crate::model::TestResult;
+use crate::model::{Selection, TestResult};
+
+/// While it is not known how much there is to do.
+const SPINNER: &str = "{spinner} {wide_msg}";
+/// Else: how far the run or the load is.
+const BAR: &str = "[{bar:20}] {percent:>3} %  {wide_msg}";
+/// The spinner turns, the bar is drawn anew.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Shows the events of a run.
 pub struct Console {
     bar: ProgressBar,
+    quiet: bool,
     /// Progress is drawn on a terminal; else told in lines.
     terminal: bool,
-    quiet: bool,
     /// Rows of the growing table go to standard output.
     rows_to_stdout: bool,
+    /// Columns of the growing table.
+    width: usize,
     color: bool,
     state: Mutex<State>,
 }
@@ -28,22 +38,27 @@ pub struct Console {
 #[derive(Default)]
 struct State {
     header_shown: bool,
+    /// Name of the selection under test, and what the progress line says of it.
+    name: String,
     now: String,
-    last_load_line: String,
+    /// Estimated length of all tests, in s.
+    total_s: f64,
 }
 
 impl Console {
     /// A console; `json` keeps standard output free.
-    pub fn new(quiet: bool, json: bool, color: bool) -> Self {
+    pub fn new(context: &Context, json: bool) -> Self {
+        let quiet = context.global.quiet;
         let terminal = std::io::stderr().is_terminal() && !quiet;
-        let bar = ProgressBar::with_draw_target(None, target(terminal));
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style);
-        }
+        let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let (width, color) = (context.width(), context.color());
+        let console = Console { bar, quiet, terminal, rows_to_stdout: !json, width, color, state: Mutex::default() };
+        console.style(SPINNER);
         if terminal {
-            bar.enable_steady_tick(Duration::from_millis(200));
+            console.bar.enable_steady_tick(TICK);
         }
-        Console { bar, terminal, quiet, rows_to_stdout: !json && !quiet, color, state: Mutex::default() }
+        console
     }
 
     /// Says something that is no event.
@@ -65,14 +80,10 @@ impl Console {
             Event::Loaded(result) => self.line(&live_table::load_line(result)),
             Event::RunStarted { run_id } => self.line(&format!("run {run_id}")),
             Event::TestStarted { selection, jobs, run_left_s, .. } => {
-                let now = live_table::running(selection, *jobs);
-                self.state().now.clone_from(&now);
-                self.message(&now, *run_left_s);
+                self.test_started(selection, *jobs);
+                self.left(*run_left_s);
             }
-            Event::TestProgress { run_left_s, .. } => {
-                let now = self.state().now.clone();
-                self.message(&now, *run_left_s);
-            }
+            Event::TestProgress { run_left_s, .. } => self.left(*run_left_s),
             Event::TestDone(result) => self.test(result),
             Event::TestFailed { selection, jobs, error } => {
                 self.line(&format!("{} failed: {error}", live_table::running(selection, *jobs)));
@@ -84,15 +95,41 @@ impl Console {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn message(&self, now: &str, left_s: f64) {
-        self.bar.set_message(format!("{now}, {} left", live_table::time(left_s)));
+    fn style(&self, template: &str) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("=> "));
+        }
     }
 
+    /// A step of unknown length.
     fn step(&self, text: &str) {
+        self.style(SPINNER);
         self.bar.set_message(text.to_string());
         if !self.terminal {
             self.line(text);
         }
+    }
+
+    /// How far something is: `done` of `total`, in any unit.
+    fn progress(&self, done: f64, total: f64, message: String) {
+        self.style(BAR);
+        self.bar.set_length((total * 1000.0).max(1.0) as u64);
+        self.bar.set_position((done * 1000.0).max(0.0) as u64);
+        self.bar.set_message(message);
+    }
+
+    fn test_started(&self, selection: &Selection, jobs: u32) {
+        let mut state = self.state();
+        state.name = live_table::name(selection);
+        state.now = live_table::running(selection, jobs);
+    }
+
+    /// The bar of the run, by its seconds.
+    fn left(&self, left_s: f64) {
+        let mut state = self.state();
+        state.total_s = state.total_s.max(left_s);
+        let message = format!("{}, {} left", state.now, live_table::time(left_s));
+        self.progress(state.total_s - left_s, state.total_s, message);
     }
 
     /// A line of progress on standard error, above the bar.
@@ -104,33 +141,30 @@ impl Console {
 
     fn load(&self, event: &LoadEvent) {
         let text = live_table::loading(event);
-        self.bar.set_message(text.clone());
-        let is_progress = matches!(event, LoadEvent::Progress { .. });
-        let mut state = self.state();
-        if !self.terminal && !is_progress && state.last_load_line != text {
-            state.last_load_line.clone_from(&text);
-            drop(state);
-            self.line(&text);
+        match event {
+            LoadEvent::Progress { rows_done, rows_total, .. } => {
+                self.progress(*rows_done as f64, *rows_total as f64, text);
+            }
+            LoadEvent::Phase { .. } => {
+                self.style(SPINNER);
+                self.bar.set_message(text);
+            }
+            LoadEvent::Reused { .. } | LoadEvent::Loaded(_) => self.line(&text),
         }
     }
 
     fn test(&self, result: &TestResult) {
-        let mut lines = Vec::new();
-        if !std::mem::replace(&mut self.state().header_shown, true) {
-            lines.push(live_table::header());
-        }
-        lines.push(live_table::row(result, self.color));
         if self.quiet {
             return;
         }
+        let mut state = self.state();
+        let header = (!std::mem::replace(&mut state.header_shown, true)).then(|| live_table::header(self.width));
+        let row = live_table::row(result, &state.name, self.width, self.color);
+        drop(state);
         self.bar.suspend(|| {
-            for line in &lines {
+            for line in header.iter().chain([&row]) {
                 if self.rows_to_stdout { super::out::print(line) } else { eprintln!("{line}") }
             }
         });
     }
-}
-
-fn target(terminal: bool) -> ProgressDrawTarget {
-    if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
 }

@@ -64,7 +64,7 @@ impl Context {
 
     /// True if output may be coloured.
     pub fn color(&self) -> bool {
-        let terminal = || std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let terminal = || std::io::stdout().is_terminal() && !no_color();
         match self.global.color {
             Color::Auto => terminal(),
             Color::Always => true,
@@ -77,4 +77,9 @@ impl Context {
         let (_, columns) = console::Term::stdout().size();
         if std::io::stdout().is_terminal() { usize::from(columns).clamp(60, 160) } else { 80 }
     }
+}
+
+/// The convention of no-color.org: set and not empty.
+fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }

@@ -5,42 +5,61 @@ use crate::model::{LoadResult, Selection, Status, TestResult};
 use crate::report::document::Digits;
 use crate::report::format::number::readable;
 
-/// Header of the growing table; 80 columns.
-pub fn header() -> String {
+/// Widest text that every terminal shows on one line.
+const NARROW: usize = 80;
+/// From this width on there is room for longer names.
+const WIDE: usize = 100;
+
+fn name_width(width: usize) -> usize {
+    if width < WIDE { 21 } else { 30 }
+}
+
+/// Header of the growing table.
+pub fn header(width: usize) -> String {
     format!(
-        "{:>4} {:<24} {:>4} {:>16} {:>9} {:>9} {:>4} {}",
-        "test", "workload", "jobs", "KPM", "mean", "p95", "cpu%", "verdict"
+        "{:>3} {:<names$} {:>4} {:>16} {:>7} {:>7} {:>4} verdict",
+        "#",
+        "workload",
+        "jobs",
+        "KPM",
+        "mean",
+        "p95",
+        "cpu%",
+        names = name_width(width)
     )
 }
 
-/// One test as a row of the growing table.
-pub fn row(test: &TestResult, color: bool) -> String {
+/// One test as a row of the growing table, at most `width` columns (but at least 80); `name` as [`name`] gives it.
+pub fn row(test: &TestResult, name: &str, width: usize, color: bool) -> String {
     let kpm = test.kpm_value.map_or("-".into(), |value| format!("{} {}", number(value), test.kpm.unit));
     let latency = |us: Option<f64>| us.map_or("-".into(), duration_us);
-    format!(
-        "{:>4} {:<24} {:>4} {:>16} {:>9} {:>9} {:>4} {}",
+    let names = name_width(width);
+    let figures = format!(
+        "{:>3} {:<names$} {:>4} {:>16} {:>7} {:>7} {:>4} ",
         test.seq,
-        shortened(&name(&test.workload, test.params.iter()), 24),
+        shortened(name, names),
         test.jobs,
         kpm,
         latency(test.latency.mean_us),
         latency(test.latency.p95_us),
         cpu_percent(test).map_or("-".into(), |percent| format!("{percent:.0}")),
-        verdict(test, color),
-    )
+    );
+    let left = width.max(NARROW).saturating_sub(figures.chars().count());
+    figures + &verdict(test, left, color)
 }
 
-fn verdict(test: &TestResult, color: bool) -> String {
+/// The verdict in at most `width` columns: its word, and the reason if there is room.
+fn verdict(test: &TestResult, width: usize, color: bool) -> String {
     let status = test.verdict.status;
-    let word = status.to_string();
-    let code = match status {
-        Status::Valid => "32",
-        Status::Conditional => "33",
-        Status::Invalid => "31",
+    let (word, code) = match status {
+        Status::Valid => ("valid", "32"),
+        Status::Conditional => ("conditional", "33"),
+        Status::Invalid => ("invalid", "31"),
     };
-    let word = if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word };
     let why = test.verdict.reasons.iter().find(|reason| reason.status == status && status != Status::Valid);
-    why.map_or(word.clone(), |reason| format!("{word}: {}", reason.code))
+    let why = why.map_or(String::new(), |reason| format!(": {}", reason.code));
+    let why = if word.len() + why.len() <= width { why } else { String::new() };
+    if color { format!("\x1b[{code}m{word}\x1b[0m{why}") } else { format!("{word}{why}") }
 }
 
 /// Host CPU busy (user + system) in the window.
@@ -52,15 +71,17 @@ fn cpu_percent(test: &TestResult) -> Option<f64> {
 
 /// What runs now: `SRV-QUERY1 at 2 jobs`.
 pub fn running(selection: &Selection, jobs: u32) -> String {
-    let name = name(&selection.workload.id, selection.params.iter());
-    format!("{name} at {jobs} {}", if jobs == 1 { "job" } else { "jobs" })
+    format!("{} at {jobs} {}", name(selection), if jobs == 1 { "job" } else { "jobs" })
 }
 
-/// Workload with the parameters whose values are not `default`.
-fn name<'a>(workload: &str, params: impl Iterator<Item = (&'a String, &'a String)>) -> String {
-    let shown: Vec<_> =
-        params.filter(|(_, value)| *value != "default").map(|(key, value)| format!("{key}={value}")).collect();
-    if shown.is_empty() { workload.to_string() } else { format!("{workload}:{}", shown.join(",")) }
+/// Workload with the parameters whose values are not the default.
+pub fn name(selection: &Selection) -> String {
+    let workload = &selection.workload;
+    let is_default =
+        |key: &str, value: &str| workload.params.iter().any(|param| param.name == key && param.default == value);
+    let params = selection.params.iter().filter(|(key, value)| !is_default(key, value));
+    let shown: Vec<_> = params.map(|(key, value)| format!("{key}={value}")).collect();
+    if shown.is_empty() { workload.id.clone() } else { format!("{}:{}", workload.id, shown.join(",")) }
 }
 
 fn shortened(text: &str, width: usize) -> String {
@@ -76,9 +97,8 @@ pub fn loading(event: &LoadEvent) -> String {
     match event {
         LoadEvent::Reused { table, rows } => format!("table {table}: {} rows are there already", number(*rows as f64)),
         LoadEvent::Phase { table, phase } => format!("table {table}: {phase}"),
-        LoadEvent::Progress { table, rows_done, rows_total, mb_per_s, left_s } => {
-            let percent = 100.0 * *rows_done as f64 / (*rows_total).max(1) as f64;
-            format!("loading table {table}: {percent:.0} %, {} MB/s, {} left", number(*mb_per_s), time(*left_s))
+        LoadEvent::Progress { table, mb_per_s, left_s, .. } => {
+            format!("loading table {table}, {} MB/s, {} left", number(*mb_per_s), time(*left_s))
         }
         LoadEvent::Loaded(result) => load_line(result),
     }
@@ -86,18 +106,13 @@ pub fn loading(event: &LoadEvent) -> String {
 
 /// A loaded table with its figures.
 pub fn load_line(load: &LoadResult) -> String {
+    let rows = number(load.rows as f64);
     if !load.loaded {
-        return format!("table {}: {} rows were there already, verified", load.table, number(load.rows as f64));
+        return format!("table {}: {rows} rows were there already, verified", load.table);
     }
     let seconds = load.rows_s + load.index_s + load.analyze_s;
-    format!(
-        "table {}: {} rows in {seconds:.1} s ({} rows/s by {}, {} MB/s with indexes), verified",
-        load.table,
-        number(load.rows as f64),
-        number(load.rows as f64 / load.rows_s.max(1e-9)),
-        load.method,
-        number((load.table_bytes + load.index_bytes) as f64 / 1e6 / seconds.max(1e-9)),
-    )
+    let mb_per_s = (load.table_bytes + load.index_bytes) as f64 / 1e6 / seconds.max(1e-9);
+    format!("table {}: {rows} rows in {seconds:.1} s, {} MB/s with indexes, verified", load.table, number(mb_per_s))
 }
 
 /// A figure with three significant digits, thousands grouped.

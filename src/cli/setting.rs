@@ -16,6 +16,9 @@ const DEFAULT_SUITE: &str = "quick";
 /// Profile if neither the arguments nor the suite name one.
 const DEFAULT_PROFILE: &str = "XS";
 
+/// A shorter window holds too little to be a measurement, in s.
+const SHORTEST_WINDOW_S: f64 = 0.1;
+
 /// Target, profile and data size of a command.
 pub struct Setting {
     pub target: Target,
@@ -66,6 +69,11 @@ impl Setting {
     /// # Errors
     /// Unknown workloads, bad parameters, ramps and combinations.
     pub fn plan(&self, catalog: &Catalog, run: Option<&RunArgs>) -> Result<Plan> {
+        let duration_s = run.and_then(|run| run.duration).map(|duration| duration.0);
+        if let Some(short_s) = duration_s.filter(|duration_s| *duration_s < SHORTEST_WINDOW_S) {
+            return Err(Error::usage("--duration", format!("{short_s} s is too short to measure anything"))
+                .advise("give 100ms or more"));
+        }
         let request = plan::Request {
             engine: self.engine.name().to_string(),
             capabilities: self.engine.capabilities(),
@@ -74,7 +82,7 @@ impl Setting {
             jobs: run.and_then(|run| run.jobs.clone()),
             drive: self.drive,
             warmup_s: run.and_then(|run| run.warmup).map(|warmup| warmup.0),
-            duration_s: run.and_then(|run| run.duration).map(|duration| duration.0),
+            duration_s,
             ops_per_job: run.and_then(|run| run.ops),
             size_gb: Some(self.size_gb),
             seed: self.seed,

@@ -23,6 +23,10 @@ pub fn parse(text: &str, place: Where) -> Result<Target> {
     }
     let engine =
         ENGINES.iter().find(|engine| engine.name() == text.to_ascii_lowercase()).ok_or_else(|| unknown(text))?;
+    if !engine.is_target() {
+        return Err(Error::usage("TARGET", format!("'{text}' holds no data and measures our own loop only"))
+            .advise("run 'dbdyno overhead'"));
+    }
     let name = engine.name().to_string();
     let Where { data_dir, server_bin, port } = place;
     Ok(if engine.capabilities().private_server {
@@ -50,7 +54,7 @@ fn existing(url: &str, scheme: &str, rest: &str) -> Result<Target> {
 }
 
 fn unknown(text: &str) -> Error {
-    let names: Vec<_> = ENGINES.iter().map(|engine| engine.name()).collect();
+    let names: Vec<_> = ENGINES.iter().filter(|engine| engine.is_target()).map(|engine| engine.name()).collect();
     let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(a, text).total_cmp(&strsim::jaro_winkler(b, text)));
     let hint = nearest.filter(|name| strsim::jaro_winkler(name, text) > 0.75);
     let question = hint.map_or(String::new(), |name| format!("did you mean '{name}'? "));

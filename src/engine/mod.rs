@@ -66,6 +66,10 @@ pub trait Engine: Sync {
     fn title(&self) -> &'static str;
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+    /// False for an engine without a database behind it, which serves our own tests.
+    fn is_target(&self) -> bool {
+        true
+    }
     /// Opens the target. Checks version and privileges, creates our schema if `access` allows it.
     ///
     /// # Errors

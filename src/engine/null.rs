@@ -47,6 +47,9 @@ impl Engine for Null {
             private_server: false,
         }
     }
+    fn is_target(&self) -> bool {
+        false
+    }
     fn open(&self, target: &ConnectTo, _access: Access) -> Result<Box<dyn Database>, EngineError> {
         let settings = Settings::read(&target.settings)?;
         match settings.open {

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::model::{Commit, JobCode, PartPlan, Selection};
+use crate::model::{BoundStatement, Commit, JobCode, PartPlan, Selection};
+use crate::sql;
 
 /// A piece of SQL with what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -11,7 +12,13 @@ pub struct Shown {
     pub sql: String,
 }
 
-/// Everything a selection runs, in order: setup, routine or statements, teardown.
+/// Values that stand for the binds of a routine's call, so that what is shown can be pasted into a client and run;
+/// every other bind is a key.
+const EXAMPLES: &[(&str, i64)] =
+    &[("job", 1), ("jobs", 1), ("slice_us", 100_000), ("max_ops", 1_000_000), ("stride", 10), ("seed", 42)];
+const EXAMPLE_KEY: i64 = 7;
+
+/// Everything a selection runs, in order: setup, routine or statements, teardown. Binds are shown as example values.
 pub fn show(selection: &Selection) -> Vec<Shown> {
     let mixed = selection.parts.len() > 1;
     let of_part = |part: &PartPlan| {
@@ -22,20 +29,21 @@ pub fn show(selection: &Selection) -> Vec<Shown> {
 }
 
 fn pieces(part: &PartPlan) -> Vec<(String, String)> {
-    let named =
-        |caption: &str, list: &[String]| list.iter().map(|sql| (caption.to_string(), sql.clone())).collect::<Vec<_>>();
+    let named = |caption: &str, list: &[String]| {
+        list.iter().map(|text| (caption.to_string(), sql::bind_late(text, 1))).collect::<Vec<_>>()
+    };
     let mut pieces = named("before the jobs start", &part.setup);
     match &part.code {
         JobCode::Routine(routine) => {
             pieces.extend(named("create the routine", &routine.create));
-            pieces.push(("each slice of each job".into(), routine.call.sql.clone()));
+            pieces.push(example("each slice of each job", &routine.call));
             pieces.extend(named("drop the routine", &routine.drop));
         }
         JobCode::Client { branches, .. } => {
             let mut from = 0.0;
             for branch in branches {
                 let caption = client_caption(branch.upto - from, branch.commit, branch.times);
-                pieces.extend(branch.statements.iter().map(|statement| (caption.clone(), statement.sql.clone())));
+                pieces.extend(branch.statements.iter().map(|statement| example(&caption, statement)));
                 from = branch.upto;
             }
         }
@@ -45,6 +53,22 @@ fn pieces(part: &PartPlan) -> Vec<(String, String)> {
     }
     pieces.extend(named("after the jobs ended", &part.teardown));
     pieces
+}
+
+/// A statement with example values for its binds; the caption says which.
+fn example(caption: &str, statement: &BoundStatement) -> (String, String) {
+    let value = |name: &str| EXAMPLES.iter().find(|example| example.0 == name).map_or(EXAMPLE_KEY, |example| example.1);
+    let values: Vec<_> = statement.binds.iter().map(|name| format!("{name} = {}", value(name))).collect();
+    let caption = match values.as_slice() {
+        [] => caption.to_string(),
+        values => format!("{caption}, prepared; here with {}", values.join(", ")),
+    };
+    // From the last on, so that $1 is not found in $10.
+    let sql = statement.binds.iter().enumerate().rev().fold(statement.sql.clone(), |sql, (index, name)| {
+        let value = value(name).to_string();
+        [format!("${}", index + 1), format!("?{}", index + 1)].iter().fold(sql, |sql, mark| sql.replace(mark, &value))
+    });
+    (caption, sql)
 }
 
 fn client_caption(share: f64, commit: Commit, times: u32) -> String {

@@ -46,7 +46,8 @@ impl Account {
 
     /// Checks that the user can get to `directory`: every directory above must let it pass.
     pub(super) fn check_reach(&self, directory: &Path) -> Result<()> {
-        for above in directory.ancestors().skip(1) {
+        // What does not exist yet will be made by us, open to others.
+        for above in directory.ancestors().skip(1).skip_while(|above| !above.exists()) {
             let metadata = fs::metadata(above).map_err(|error| unusable(above, &error))?;
             if !self.passes(metadata.uid(), metadata.gid(), metadata.mode()) {
                 let what = format!("user {}, who runs the server, cannot enter {}", self.name, above.display());

@@ -148,7 +148,7 @@ impl Home {
         fs::remove_dir_all(&self.directory).map_err(|error| unusable(&self.directory, &error))
     }
 
-    /// Gives up before anything was started: a new directory goes, a kept one stays.
+    /// Gives up: a new directory goes, a kept one stays.
     pub(super) fn abandon(&self) {
         if self.state() != Some(State::Kept) {
             // The first error is the one to report.

@@ -86,7 +86,7 @@ pub struct StartOptions {
     pub settings: BTreeMap<String, String>,
 }
 
-/// A running private server; stopped and removed when dropped, unless kept.
+/// A running private server; when dropped it is stopped, and removed unless it was kept.
 pub struct PrivateServer {
     kind: &'static dyn ServerKind,
     binaries: Binaries,
@@ -199,17 +199,19 @@ fn make_place(home: &Home, options: &StartOptions, account: Option<&Account>) ->
 
 impl PrivateServer {
     fn launch(&mut self, options: &StartOptions, account: Option<&Account>) -> Result<()> {
-        if self.home.state() == Some(State::Kept) {
+        // A kept database stays marked as kept while it is used again: no failure and no kill may cost it.
+        let state = self.home.state().unwrap_or(State::Running);
+        self.home.mark(state, None)?;
+        if state == State::Kept {
             self.check_version()?;
         } else {
-            self.home.mark(State::Running, None)?;
             process::run_to_end(self.kind.create(&self.binaries, &self.place), &self.place.home, account)?;
         }
         self.kind.configure(&self.place, &options.settings)?;
         let daemon = Daemon::spawn(self.kind.run(&self.binaries, &self.place), &self.place.home, account)?;
         let pid = daemon.pid();
         self.daemon = Some(daemon);
-        self.home.mark(State::Running, Some(pid))?;
+        self.home.mark(state, Some(pid))?;
         self.await_ready()
     }
 
@@ -274,12 +276,18 @@ impl PrivateServer {
         self.daemon.as_ref().map(Daemon::pid)
     }
 
+    /// True if an earlier run kept it.
+    pub fn was_kept(&self) -> bool {
+        self.home.state() == Some(State::Kept)
+    }
+
     /// Stops the server and removes its directory.
     ///
     /// # Errors
     /// If it does not end, or files cannot be removed.
     pub fn stop_and_remove(mut self) -> Result<()> {
-        self.end()
+        self.stop()?;
+        self.home.remove()
     }
 
     /// Leaves the server running after our end; returns how to connect.
@@ -295,17 +303,16 @@ impl PrivateServer {
         Ok(self.connect_hint())
     }
 
-    fn end(&mut self) -> Result<()> {
-        if let Some(daemon) = self.daemon.take() {
-            daemon.stop(self.kind.signals())?;
-        }
-        self.home.remove()
+    fn stop(&mut self) -> Result<()> {
+        self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))
     }
 }
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
         // On the way out after an error or a panic: the next start finishes what fails here.
-        let _ = self.end();
+        if self.stop().is_ok() {
+            self.home.abandon();
+        }
     }
 }

@@ -50,7 +50,7 @@ fn sqlite_computes_the_rows_of_the_row_function() {
     values.insert("row_select".into(), sql(&blocks, "sqlite", "row-select", &values));
     db.execute(&sql(&blocks, "sqlite", "insert-select", &values), []).unwrap();
     let mut query = db.prepare(&sql(&blocks, "sqlite", "checksum", &values)).unwrap();
-    let columns: Vec<String> = query.column_names().into_iter().map(String::from).collect();
+    let columns: Vec<String> = query.column_names().map(String::from).collect();
     let row = query
         .query_row([], |row| (0..columns.len()).map(|at| row.get::<_, i64>(at).map(|n| Some(n.to_string()))).collect())
         .unwrap();

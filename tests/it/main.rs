@@ -2,6 +2,13 @@
 
 mod architecture;
 mod catalogue;
+mod cli_catalog;
+mod cli_errors;
+mod cli_existing;
+mod cli_private;
+mod cli_run;
+mod cli_show;
+mod crash;
 mod dataset;
 mod engine_contract;
 mod fixture;
@@ -9,3 +16,4 @@ mod private_server;
 mod probes;
 mod reports;
 mod store;
+mod support;

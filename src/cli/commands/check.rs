@@ -86,6 +86,10 @@ fn existing(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<S
 /// Free space against what loading needs.
 fn space(path: &Path, needed_bytes: u64) -> Result<String> {
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
+    if !existing.is_dir() {
+        return Err(Error::target(path.display().to_string(), format!("{} is no directory", existing.display()))
+            .advise("choose another --data-dir"));
+    }
     let unknown = || Error::target(existing.display().to_string(), "its free space cannot be found out");
     let free_bytes = server::free_bytes(existing).ok_or_else(unknown)?;
     let text = format!(

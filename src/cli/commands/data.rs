@@ -116,7 +116,7 @@ impl<'a> Desk<'a> {
     fn new(context: &'a Context, args: &TargetArgs) -> Result<Desk<'a>> {
         let catalog = context.catalog()?;
         let setting = Setting::new(&catalog, args)?;
-        let console = Console::new(context.global.quiet, true, false);
+        let console = Console::new(context, true);
         let label = setting.target.label();
         Ok(Desk { catalog, setting, console, interrupt: signals::interrupt()?, label, context })
     }

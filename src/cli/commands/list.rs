@@ -70,11 +70,16 @@ fn workload(workload: &Workload) -> Value {
     });
     let aliases: Vec<_> = workload.aliases.iter().map(|alias| alias.code.clone()).collect();
     let engines: serde_json::Map<_, _> =
-        ENGINES.iter().map(|engine| (engine.name().to_string(), json!(availability(workload, *engine)))).collect();
+        targets().map(|engine| (engine.name().to_string(), json!(availability(workload, engine)))).collect();
     json!({
         "id": workload.id, "group": workload.group, "title": workload.title, "unit": workload.kpm.unit,
         "better": workload.kpm.better, "params": params.collect::<Vec<_>>(), "aliases": aliases, "engines": engines,
     })
+}
+
+/// The engines that have a database behind them.
+fn targets() -> impl Iterator<Item = &'static dyn Engine> {
+    ENGINES.iter().copied().filter(|engine| engine.is_target())
 }
 
 /// `yes`, or why the engine cannot run it.
@@ -108,7 +113,7 @@ fn profiles(catalog: &Catalog) -> List {
 }
 
 fn engines() -> List {
-    let entries = ENGINES.iter().map(|engine| {
+    let entries = targets().map(|engine| {
         let can = engine.capabilities();
         let drives: Vec<_> = can.drives.iter().map(|drive: &Drive| drive.name()).collect();
         json!({ "id": engine.name(), "title": engine.title(), "drives": drives, "orgs": can.orgs,

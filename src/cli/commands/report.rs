@@ -73,6 +73,20 @@ pub fn format_of_file(path: &Path) -> Result<&'static dyn Format> {
     })
 }
 
+/// Checks a file that will be written after a long run: its ending, and whether its directory lets us write.
+///
+/// # Errors
+/// Names the known endings, or the directory.
+pub fn check_file(path: &Path) -> Result<()> {
+    format_of_file(path)?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let place = if path.exists() { path } else { directory };
+    if directory.is_dir() && !path.is_dir() && rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok() {
+        return Ok(());
+    }
+    Err(Error::usage(path.display().to_string(), "cannot be written").advise("name another file"))
+}
+
 fn load(context: &Context, runs: &[String]) -> Result<Input> {
     let store = context.existing_store()?;
     let runs = runs.iter().map(|name| {

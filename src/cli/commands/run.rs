@@ -22,14 +22,14 @@ use crate::store::Store;
 pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     if let Some(path) = &args.report {
-        super::report::format_of_file(path)?;
+        super::report::check_file(path)?;
     }
     let catalog = context.catalog()?;
     let setting = Setting::new(&catalog, &args.target)?;
     let plan = setting.plan(&catalog, Some(args))?;
     let mut store = context.store()?;
     let interrupt = signals::interrupt()?;
-    let console = Console::new(context.global.quiet, format == "json", context.color());
+    let console = Console::new(context, format == "json");
     for (workload, reason) in &plan.left_out {
         console.note(&format!("{workload} is left out: {reason}"));
     }
@@ -55,7 +55,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
 fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, format: &str) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
-    let verdict = judge(args, ended, &tests);
+    let verdict = judge(args, ended, &run.target, &tests);
     let data = RunTests { run, tests };
     if format == "json" {
         out::json(&run_json::document(&data.run, &data.tests))?;
@@ -71,24 +71,21 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
     }
     if !context.global.quiet {
         let results = paths::results_file(context.global.results.as_ref());
-        eprintln!(
-            "run {} is stored in {}; 'dbdyno report kpm {}' shows every test",
-            ended.run_id,
-            results.display(),
-            ended.run_id
-        );
+        eprintln!("run {} is stored in {}", ended.run_id, results.display());
+        eprintln!("'dbdyno report kpm {}' shows every test", ended.run_id);
     }
     verdict
 }
 
-fn judge(args: &RunArgs, ended: Ended, tests: &[TestResult]) -> Result<()> {
+fn judge(args: &RunArgs, ended: Ended, target: &str, tests: &[TestResult]) -> Result<()> {
     let run = format!("run {}", ended.run_id);
     match ended.status {
         RunStatus::Interrupted => {
             return Err(Error::new(Kind::Interrupted, run, "interrupted").advise("what was measured is stored"));
         }
         RunStatus::Failed => {
-            return Err(Error::target(run, "the target failed").advise("what was measured before is stored"));
+            return Err(Error::target(target, format!("does not answer any more, {run} ends here"))
+                .advise("what was measured before is stored"));
         }
         RunStatus::Finished | RunStatus::Running => {}
     }

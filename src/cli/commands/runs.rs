@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::cli::args::Runs;
 use crate::cli::context::Context;
 use crate::cli::out;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::report::run_json;
 use crate::store::Store;
 
@@ -67,7 +67,8 @@ fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<(
         None => store.export(&ids, &mut std::io::stdout().lock())?,
         Some(path) => {
             let mut file = File::create(path).map_err(|error| unusable(path, &error))?;
-            let counts = store.export(&ids, &mut file)?;
+            let named = |error: Error| Error { place: path.display().to_string(), kind: Kind::Usage, ..error };
+            let counts = store.export(&ids, &mut file).map_err(named)?;
             file.flush().and_then(|()| file.sync_all()).map_err(|error| unusable(path, &error))?;
             counts
         }
@@ -79,14 +80,13 @@ fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<(
 }
 
 fn import(context: &Context, path: &Path) -> Result<()> {
-    let mut store = context.store()?;
-    let counts = if path == Path::new("-") {
-        store.import("standard input", &mut std::io::stdin().lock())?
+    let (place, mut reader): (String, Box<dyn BufRead>) = if path == Path::new("-") {
+        ("standard input".into(), Box::new(std::io::stdin().lock()))
     } else {
         let file = File::open(path).map_err(|error| unusable(path, &error))?;
-        let mut reader: Box<dyn BufRead> = Box::new(BufReader::new(file));
-        store.import(&path.display().to_string(), &mut reader)?
+        (path.display().to_string(), Box::new(BufReader::new(file)))
     };
+    let counts = context.store()?.import(&place, &mut reader)?;
     if !context.global.quiet {
         eprintln!("imported {} runs with {} tests", counts.runs, counts.tests);
     }

@@ -19,24 +19,26 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
     let catalog = context.catalog()?;
     let (name, _) = crate::catalog::parse_selection(id)?;
     let asked = catalog.find(&name)?;
-    out::print(&description(&asked.entry.workload));
     let drive = drive.map(setting::drive);
-    match engine {
-        Some(name) => out::print(&sql(&catalog, id, find(name)?, drive)?),
-        None => {
-            for engine in ENGINES {
-                let text = sql(&catalog, id, *engine, drive)
-                    .unwrap_or_else(|error| format!("\n-- {}: {error}\n", engine.name()));
-                out::print(&text);
-            }
-        }
-    }
+    let text = match engine {
+        Some(name) => sql(&catalog, id, find(name)?, drive)?,
+        None => every_engine(&catalog, id, drive),
+    };
+    out::print(&(description(&asked.entry.workload) + &text));
     Ok(())
 }
 
+/// The SQL of each engine, or why it has none.
+fn every_engine(catalog: &Catalog, id: &str, drive: Option<Drive>) -> String {
+    let one = |engine: &&dyn Engine| {
+        sql(catalog, id, *engine, drive).unwrap_or_else(|error| format!("\n-- {}: {error}\n", engine.name()))
+    };
+    ENGINES.iter().filter(|engine| engine.is_target()).map(one).collect()
+}
+
 fn find(name: &str) -> Result<&'static dyn Engine> {
-    engine::find(name).ok_or_else(|| {
-        let known: Vec<_> = ENGINES.iter().map(|engine| engine.name()).collect();
+    engine::find(name).filter(|engine| engine.is_target()).ok_or_else(|| {
+        let known: Vec<_> = ENGINES.iter().filter(|engine| engine.is_target()).map(|engine| engine.name()).collect();
         Error::usage("--engine", format!("'{name}' is no engine")).advise(format!("choose {}", known.join(", ")))
     })
 }

@@ -1,0 +1,120 @@
+//! A user's own catalogue, and tests that fail without ending the run.
+
+use std::path::PathBuf;
+
+use crate::support::{Desk, TINY, assert_run_schema};
+
+/// One workload that works, one whose statement is wrong, one that fails in some ops.
+const GROUP: &str = r#"
+id = "OWN"
+order = 90
+title = "Our own"
+about = "Workloads of our own."
+
+[[workload]]
+id = "OWN-REGION"
+title = "rows of a region"
+about = "Counts the rows of a key."
+revision = 1
+tables = ["small"]
+warm = ["small"]
+kpm = { value = "ops", unit = "qps", better = "higher" }
+binds = { key = { random = "small_key25" } }
+client = [{ steps = ["region"] }]
+undrivable = { database = "a client's statement" }
+answer = { step = "region", binds = { key = 7 }, rows = 1, sums = { n = 25 } }
+
+[[workload]]
+id = "OWN-WRONG"
+title = "a table that is not there"
+about = "Fails."
+revision = 1
+tables = ["small"]
+kpm = { value = "ops", unit = "qps", better = "higher" }
+binds = { key = { random = "small_key25" } }
+client = [{ steps = ["wrong"] }]
+undrivable = { database = "a client's statement" }
+"#;
+
+const SQL: &str = "-- name: OWN-REGION.region\nselect count(*) n from {{small}} where key25 = :key\n\n\
+    -- name: OWN-WRONG.wrong\nselect * from {{prefix}}there_is_no_such_table where id = :key\n";
+
+fn catalogue(desk: &Desk, toml: &str, sql: &str) -> PathBuf {
+    let group = desk.path("cat/workloads/own");
+    std::fs::create_dir_all(&group).unwrap();
+    std::fs::write(group.join("group.toml"), toml).unwrap();
+    std::fs::write(group.join("common.sql"), sql).unwrap();
+    desk.path("cat")
+}
+
+#[test]
+fn a_workload_of_ones_own_runs_on_every_engine() {
+    let desk = Desk::new();
+    let own = catalogue(&desk, GROUP, SQL);
+    let option = format!("--catalog {}", own.display());
+    let list = desk.run(&format!("list workloads {option}")).ok().stdout;
+    assert!(list.contains("OWN-REGION") && list.contains("SRV-QUERY1"), "{list}");
+    for target in ["sqlite", "postgres"] {
+        let args = "--size 0.01 --workload OWN-REGION --jobs 1 --warmup 0 --duration 300ms --quiet --format json";
+        let document = desk.run(&format!("run {target} {option} {args}")).ok().json();
+        assert_run_schema(&document);
+        let test = &document["tests"][0];
+        assert_eq!((&test["workload"], &test["drive"]), (&"OWN-REGION".into(), &"client".into()));
+        assert!(test["ops"].as_u64().unwrap() > 0 && test["verdict"]["status"] != "invalid", "{test:#}");
+    }
+}
+
+#[test]
+fn a_failing_test_does_not_end_the_run() {
+    let desk = Desk::new();
+    let own = catalogue(&desk, GROUP, SQL);
+    for target in ["sqlite", "postgres"] {
+        let line = format!(
+            "run {target} --catalog {} --size 0.01 --workload OWN-WRONG --workload OWN-REGION --jobs 1,2 --warmup 0 \
+             --duration 300ms --quiet --format json",
+            own.display()
+        );
+        let document = desk.run(&line).ok().json();
+        assert_run_schema(&document);
+        assert_eq!(document["status"], "finished");
+        let tests = document["tests"].as_array().unwrap();
+        let bad: Vec<_> = tests.iter().filter(|test| test["workload"] == "OWN-WRONG").collect();
+        let good: Vec<_> = tests.iter().filter(|test| test["workload"] == "OWN-REGION").collect();
+        assert!(bad.len() == 1 && good.len() == 2, "a hopeless ramp is not climbed: {tests:#?}");
+        assert_eq!(bad[0]["verdict"]["status"], "invalid");
+        assert!(bad[0]["first_error"].as_str().unwrap().contains("there_is_no_such_table"), "{:#}", bad[0]);
+        assert!(good.iter().all(|test| test["ops"].as_u64().unwrap() > 0));
+        let strict = desk.run(&format!("{line} --strict"));
+        assert_eq!(strict.code, Some(1), "{strict:#?}");
+    }
+}
+
+#[test]
+fn a_wrong_answer_is_found_before_anything_is_timed() {
+    let desk = Desk::new();
+    let own = catalogue(&desk, &GROUP.replace("n = 25", "n = 26"), SQL);
+    let option = format!("--catalog {} --size 0.01 --workload OWN-REGION", own.display());
+    let verified = desk.run(&format!("verify {option} --quiet")).fails(1, &["verify"]);
+    assert!(verified.stdout.contains("WRONG") && verified.stdout.contains("expected 26"), "{}", verified.stdout);
+    let run = desk.run(&format!("run {option} --jobs 1 --warmup 0 --duration 300ms --quiet --format json")).ok();
+    let test = &run.json()["tests"][0];
+    assert_eq!(test["verdict"]["status"], "invalid");
+    assert!(test["first_error"].as_str().unwrap().contains("expected 26") && test["ops"] == 0, "{test:#}");
+}
+
+#[test]
+fn mistakes_in_ones_own_catalogue_are_named_with_file_and_line() {
+    let cases = [
+        (GROUP.replace("[\"region\"]", "[\"regoin\"]"), SQL.to_string(), "group.toml:", "regoin"),
+        (GROUP.to_string(), SQL.replace("{{small}}", "{{smal}}"), "common.sql:", "smal"),
+        (GROUP.replace("revision = 1", "revison = 1"), SQL.to_string(), "group.toml:", "revison"),
+        (GROUP.to_string(), SQL.replace("-- name: OWN-WRONG.wrong\n", ""), "", ""),
+    ];
+    for (toml, sql, place, word) in cases {
+        let desk = Desk::new();
+        let own = catalogue(&desk, &toml, &sql);
+        let line = format!("run --catalog {} {TINY}", own.display());
+        let failed = desk.run(&line.replace("SRV-QUERY1", "OWN-REGION")).fails(2, &[place, word]);
+        assert!(failed.stdout.is_empty() && desk.data_entries().is_empty());
+    }
+}

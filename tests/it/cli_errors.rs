@@ -1,0 +1,175 @@
+//! Bad input and bad places: one line that says where, what and what to do, the right exit code, nothing left behind.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{Desk, TINY};
+
+/// Fails before anything is measured or made.
+#[track_caller]
+fn refused(line: &str, code: i32, words: &[&str]) {
+    let desk = Desk::new();
+    let done = desk.run(line).fails(code, words);
+    assert_eq!(done.stdout, "", "{line}");
+    let left: Vec<_> = std::fs::read_dir(desk.path("")).unwrap().flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{line}: left behind {left:?}");
+}
+
+#[test]
+fn unknown_names_are_answered_with_known_ones() {
+    refused("run --workload SRV-QURY1", 2, &["--workload", "SRV-QURY1", "did you mean SRV-QUERY1"]);
+    refused("run --workload TP-LIGHT:updte=4", 2, &["updte", "update_pct"]);
+    refused("run --workload TP-LIGHT:update_pct=400", 2, &["update_pct=400", "0 to 100"]);
+    refused("run --workload SRV-QUERY1:org=foo", 2, &["org=foo", "default"]);
+    refused("run --suite qick", 2, &["--suite", "qick", "quick"]);
+    refused("run --profile XXS", 2, &["--profile", "XXS", "list profiles"]);
+    refused("run postgrs", 2, &["postgrs", "postgres"]);
+    refused("run ftp://a/b", 2, &["ftp", "postgres"]);
+    refused("show workload NOPE", 2, &["NOPE", "list workloads"]);
+    refused("show workload SRV-21 --engine nope", 2, &["nope", "sqlite"]);
+    refused("list nope", 2, &["nope", "workloads"]);
+    refused("nope", 2, &["nope", "--help"]);
+    refused("run --nope", 2, &["--nope"]);
+    refused("list workloads --format nope", 2, &["nope", "json"]);
+    refused("report kpm --format nope", 2, &["nope", "markdown"]);
+    refused("report nope", 2, &["nope", "datasheet"]);
+    refused("run --format csv", 2, &["csv", "text, json"]);
+}
+
+#[test]
+fn impossible_values_say_what_is_possible() {
+    refused("run --jobs 0", 2, &["--jobs 0", "1..auto"]);
+    refused("run --jobs 1,x", 2, &["'x'", "1..auto"]);
+    refused("run --jobs 8..1", 2, &["8..1", "backwards"]);
+    refused("run --duration ten", 2, &["ten", "10s"]);
+    refused("run --duration -1s", 2, &["-1s", "10s"]);
+    refused("run --duration 0", 2, &["--duration", "100ms"]);
+    refused("run --duration 1s --ops 5", 2, &["--duration", "--ops"]);
+    refused("run --ops 0", 2, &["--ops", "'0'"]);
+    refused("run --size 0", 2, &["--size", "0.01"]);
+    refused("run --size -1", 2, &["--size", "0.01"]);
+    refused("run --size huge", 2, &["--size", "huge"]);
+    refused("run --label x", 2, &["--label", "key=value"]);
+    refused("run postgres --port 70000", 2, &["--port", "70000"]);
+    refused("run --drive database --workload SRV-QUERY1", 2, &["SRV-QUERY1", "sqlite", "database"]);
+    refused("run postgres://me:s3cret@db/app", 2, &["password", "PGPASSWORD"]);
+    refused("run null", 2, &["null", "overhead"]);
+    refused("run --report x.pdf", 2, &["x.pdf", ".html"]);
+}
+
+#[test]
+fn too_little_disk_is_noticed_before_loading() {
+    for target in ["sqlite", "postgres"] {
+        let desk = Desk::new();
+        let line = format!("run {target} --quiet --size 2000 --workload STO-READ --jobs 1 --duration 1s");
+        desk.run(&line).fails(3, &["needs", "free", "--size"]);
+        assert!(desk.data_entries().is_empty(), "{target}: left behind {:?}", desk.data_entries());
+        let checked = desk.run(&format!("check {target} --size 2000 --workload STO-READ"));
+        assert!(checked.code == Some(1) && checked.stdout.contains("MISSING"), "{checked:#?}");
+    }
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_is_named() {
+    for target in ["sqlite", "postgres"] {
+        refused(&format!("load {target} --quiet --data-dir /dev/null/x"), 3, &["/dev/null/x", "--data-dir"]);
+        let desk = Desk::new();
+        let run = desk.run(&format!("run {target} {TINY} --quiet --data-dir /dev/null/x"));
+        run.fails(3, &["/dev/null/x", "--data-dir"]);
+        assert!(desk.runs().is_empty(), "nothing was run");
+        let check = desk.run(&format!("check {target} --data-dir /dev/null/x"));
+        assert!(check.code == Some(1) && check.stdout.contains("MISSING"), "{check:#?}");
+    }
+    refused("load --quiet --data-dir /proc/x", 3, &["/proc/x", "--data-dir"]);
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("locked")).unwrap();
+    std::fs::set_permissions(desk.path("locked"), std::fs::Permissions::from_mode(0o500)).unwrap();
+    if !rustix::process::geteuid().is_root() {
+        let locked = desk.path("locked/data");
+        desk.run(&format!("load --quiet --data-dir {}", locked.display())).fails(3, &["locked", "--data-dir"]);
+    }
+}
+
+#[test]
+fn a_data_directory_in_use_is_named() {
+    let desk = Desk::new();
+    let mut first = desk.spawn("run --size 0.01 --workload SRV-QUERY1 --jobs 1 --duration 60s");
+    crate::support::until("the first run has its database", || {
+        desk.data_entries().iter().any(|name| name.ends_with(".db"))
+    });
+    desk.run(&format!("run {TINY} --quiet")).fails(3, &["in use", "--data-dir"]);
+    desk.run("clean").fails(3, &["in use"]);
+    crate::support::signal(first.id(), rustix::process::Signal::INT);
+    assert_eq!(first.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let desk = Desk::new();
+    desk.run(&format!("run postgres {TINY} --quiet --port {port}")).fails(3, &["--port", "choose another port"]);
+    assert!(desk.data_entries().is_empty());
+}
+
+#[test]
+fn missing_server_programs_say_how_to_get_them() {
+    let desk = Desk::new();
+    desk.run(&format!("run postgres {TINY} --quiet --server-bin {}", desk.path("").display()))
+        .fails(2, &["--server-bin", "initdb"]);
+    assert!(desk.data_entries().is_empty());
+}
+
+#[test]
+fn a_broken_catalogue_is_named_with_file_and_line() {
+    let desk = Desk::new();
+    let group = desk.path("cat/workloads/my");
+    std::fs::create_dir_all(&group).unwrap();
+    let file = group.join("group.toml");
+    std::fs::write(&file, "id = \"MY\"\ntitle = \n").unwrap();
+    let option = format!("--catalog {}", desk.path("cat").display());
+    for command in ["run", "list workloads", "show workload T611", "check", "verify"] {
+        desk.run(&format!("{command} {option}")).fails(2, &[&format!("{}:2: ", file.display())]);
+    }
+    refused("run --catalog /nonexistent", 2, &["/nonexistent", "--catalog"]);
+}
+
+#[test]
+fn a_results_file_that_is_none_is_left_as_it_is() {
+    let desk = Desk::new();
+    desk.run(&format!("run {TINY} --quiet")).ok();
+    let good = std::fs::read(desk.path("results.db")).unwrap();
+    let newer = desk.path("newer.db");
+    std::fs::write(&newer, &good).unwrap();
+    rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let foreign = desk.path("foreign.db");
+    rusqlite::Connection::open(&foreign).unwrap().execute_batch("create table x (a)").unwrap();
+    std::fs::write(desk.path("damaged.db"), &good[..good.len() / 2]).unwrap();
+    std::fs::write(desk.path("text.db"), "hello\n".repeat(1000)).unwrap();
+    let cases = [
+        ("newer.db", ["newer dbdyno", "update"]),
+        ("foreign.db", ["no dbdyno results file", "--results"]),
+        ("damaged.db", ["damaged", "copy"]),
+        ("text.db", ["no dbdyno results file", "--results"]),
+    ];
+    for (name, words) in cases {
+        let path = desk.path(name);
+        let before = std::fs::read(&path).unwrap();
+        for command in [format!("run {TINY}"), "runs list".into(), "report kpm".into(), "runs export".into()] {
+            let done = desk.run(&format!("{command} --results {}", path.display())).fails(2, &words);
+            assert!(done.stderr.contains(name) && done.stdout.is_empty(), "{done:#?}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), before, "{name} was changed");
+    }
+    refused(&format!("run {TINY} --results /dev/null/x"), 3, &["/dev/null/x", "--results"]);
+    refused("runs list", 2, &["there is no results file", "dbdyno run"]);
+    refused("runs import /nonexistent", 2, &["/nonexistent"]);
+}
+
+#[test]
+fn a_full_disk_under_the_results_file_is_one_line() {
+    let desk = Desk::new();
+    // /dev/full cannot hold a SQLite file, but every write of an export to it fails as on a full disk.
+    desk.run(&format!("run {TINY} --quiet")).ok();
+    desk.run("runs export --output /dev/full").fails(2, &["/dev/full", "space"]);
+    desk.run("report kpm --output /dev/full").fails(2, &["/dev/full", "space"]);
+}

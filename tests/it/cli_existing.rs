@@ -1,0 +1,148 @@
+//! Existing PostgreSQL servers, addressed by URL over TCP with scram passwords.
+
+use std::path::Path;
+
+use crate::support::{Desk, Server, column, done, finished, free_port, processes, until};
+
+const SECRET: &str = "tr0ub4dor-and-3";
+const SCHEMAS: &str = "select nspname from pg_namespace where nspname !~ '^(pg_|information)' order by 1";
+const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0";
+
+/// Every file below a directory, as bytes.
+fn all_bytes(dir: &Path) -> Vec<u8> {
+    let entries = std::fs::read_dir(dir).unwrap().flatten();
+    entries
+        .flat_map(|entry| {
+            if entry.path().is_dir() {
+                all_bytes(&entry.path())
+            } else {
+                std::fs::read(entry.path()).unwrap_or_default()
+            }
+        })
+        .collect()
+}
+
+fn holds_secret(bytes: &[u8]) -> bool {
+    bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes())
+}
+
+#[test]
+fn a_run_makes_our_schema_only_and_clean_removes_exactly_that() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("tidy", SECRET, true);
+    let mut admin = server.admin("tidy");
+    admin.execute("create table public.precious (id int)").unwrap();
+    let url = server.url("tidy");
+    let mut run = desk.command(&format!("run {url} {ARGS} --duration 300ms --format json"));
+    run.env("PGPASSWORD", SECRET);
+    let first = finished(run, "run").ok();
+    crate::support::assert_run_schema(&first.json());
+    assert_eq!(first.json()["target"], url.as_str());
+    assert_eq!(column(admin.as_mut(), SCHEMAS), ["dbdyno", "public"]);
+    // The password comes from a file now, and what was loaded is used again.
+    let pass = desk.path(".pgpass");
+    std::fs::write(&pass, format!("*:*:*:tidy:{SECRET}\n")).unwrap();
+    std::fs::set_permissions(&pass, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let second = desk.run(&format!("run {url} {ARGS} --duration 300ms --format json")).ok();
+    assert_eq!(second.json()["loads"][0]["loaded"], false);
+    let cleaned = desk.run(&format!("clean {url}")).ok();
+    assert!(cleaned.stdout.contains("dropped"), "{}", cleaned.stdout);
+    assert_eq!(column(admin.as_mut(), SCHEMAS), ["public"]);
+    assert_eq!(column(admin.as_mut(), "select count(*) from public.precious"), ["0"]);
+    assert_eq!(desk.run(&format!("clean {url}")).ok().stdout, "nothing to remove\n");
+    assert_eq!(column(admin.as_mut(), SCHEMAS), ["public"], "clean on a clean server makes nothing");
+}
+
+#[test]
+fn passwords_appear_nowhere() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("secretive", SECRET, true);
+    let url = server.url("secretive");
+    let line = format!("run {url} {ARGS} --duration 1500ms --report {}", desk.path("report.html").display());
+    let mut run = desk.command(&line);
+    run.env("PGPASSWORD", SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut run = run.spawn().unwrap();
+    let mut looked = 0;
+    until("the run ends", || {
+        assert!(processes(SECRET).is_empty(), "in the arguments of a process");
+        looked += 1;
+        run.try_wait().unwrap().is_some()
+    });
+    assert!(looked > 3);
+    let run = done(run.wait_with_output().unwrap(), &line).ok();
+    let export = desk.run("runs export").ok();
+    let mut wrong = desk.command(&format!("check {url}"));
+    wrong.env("PGPASSWORD", format!("{SECRET}-wrong"));
+    let wrong = finished(wrong, "check with a wrong password");
+    assert_ne!(wrong.code, Some(0));
+    for done in [&run, &export, &wrong] {
+        assert!(!holds_secret(done.stdout.as_bytes()) && !holds_secret(done.stderr.as_bytes()), "{done:#?}");
+    }
+    assert!(!holds_secret(&all_bytes(&desk.path(""))));
+}
+
+#[test]
+fn a_url_with_a_password_is_refused_and_not_repeated() {
+    let desk = Desk::new();
+    for url in [format!("postgres://me:{SECRET}@h/db"), format!("postgresql://h/db?user=me&password={SECRET}")] {
+        for command in ["run", "check", "clean", "load", "verify"] {
+            let refused = desk.run(&format!("{command} {url}")).fails(2, &["password", "PGPASSWORD"]);
+            assert!(!holds_secret(refused.stderr.as_bytes()) && refused.stdout.is_empty(), "{refused:#?}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0);
+}
+
+#[test]
+fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("powerless", SECRET, false);
+    let url = server.url("powerless");
+    let with = |line: &str, password: &str| {
+        let mut command = desk.command(line);
+        command.env("PGPASSWORD", password);
+        finished(command, line)
+    };
+    let run = format!("run {url} {ARGS} --quiet");
+    with(&run, SECRET).fails(3, &[&url, "may not create a schema", "grant create on database powerless to powerless"]);
+    with(&run, "wrong").fails(3, &[&url, "password"]);
+    desk.run(&run).fails(3, &[&url, "password"]);
+    with(&format!("load {url} --quiet"), "wrong").fails(3, &[&url, "password"]);
+    let nobody = format!("postgres://me@127.0.0.1:{}/db", free_port());
+    desk.run(&format!("run {nobody} {ARGS} --quiet")).fails(3, &[&nobody, "no server answers"]);
+    let unknown = format!("postgres://powerless@127.0.0.1:{}/nope", server.port);
+    with(&format!("run {unknown} {ARGS} --quiet"), SECRET).fails(3, &["nope", "exist"]);
+    assert_eq!(column(server.admin("powerless").as_mut(), SCHEMAS), ["public"]);
+    assert!(desk.runs().is_empty(), "nothing was run");
+    assert!(desk.data_entries().is_empty());
+}
+
+#[test]
+fn a_killed_backend_fails_its_test_only() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("victim", SECRET, true);
+    let line = format!(
+        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 --duration 2s --quiet --format json",
+        server.url("victim")
+    );
+    let mut run = desk.command(&line);
+    run.env("PGPASSWORD", SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let run = run.spawn().unwrap();
+    let mut admin = server.admin("victim");
+    let kill = "select pg_terminate_backend(pid)::text from pg_stat_activity \
+        where usename = 'victim' and state = 'active' and query like '%w_srv_query1%' and query not like '%create%'";
+    until("the first test's job runs", || {
+        let busy = "select count(*) from pg_stat_activity where usename = 'victim' and state = 'active' \
+            and query like '%w_srv_query1%' and now() - query_start > interval '200 ms'";
+        column(admin.as_mut(), busy) == ["1"]
+    });
+    assert_eq!(column(admin.as_mut(), kill), ["true"]);
+    let run = done(run.wait_with_output().unwrap(), &line).ok();
+    let document = run.json();
+    let tests = document["tests"].as_array().unwrap();
+    let status: Vec<_> = tests.iter().map(|test| test["verdict"]["status"].as_str().unwrap()).collect();
+    assert_eq!(status.len(), 2);
+    assert!(status[0] == "invalid" && status[1] != "invalid", "{status:?}");
+    assert!(tests[0]["first_error"].as_str().unwrap().contains("terminat"), "{}", tests[0]["first_error"]);
+    assert_eq!(document["status"], "finished");
+}

@@ -1,0 +1,63 @@
+//! Private PostgreSQL servers from the command line: used, kept, used again, removed.
+
+use std::process::Command;
+
+use crate::support::{Desk, assert_run_schema, finished, processes};
+
+const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 400ms";
+
+#[test]
+fn a_private_server_is_used_and_nothing_is_left() {
+    let desk = Desk::new();
+    let run = desk.run(&format!("run postgres {ARGS} --format json")).ok();
+    let document = run.json();
+    assert_run_schema(&document);
+    assert_eq!((&document["target"], &document["engine"]), (&"postgres (private server)".into(), &"postgres".into()));
+    let tests = document["tests"].as_array().unwrap();
+    assert_eq!((tests.len(), &tests[0]["drive"]), (2, &"database".into()));
+    assert!(tests.iter().all(|test| test["verdict"]["status"] != "invalid"), "{:#}", tests[0]["verdict"]);
+    let client = desk.run(&format!("run postgres {ARGS} --drive client --format json --quiet")).ok();
+    assert_eq!(client.json()["tests"][0]["drive"], "client");
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+}
+
+#[test]
+fn a_kept_server_can_be_connected_to_and_used_again_until_it_is_cleaned() {
+    let desk = Desk::new();
+    let first = desk.run(&format!("run postgres {ARGS} --keep")).ok();
+    let hint = first.stderr.lines().find_map(|line| line.split_once("is kept: ")).unwrap().1;
+    let mut words = hint.split_whitespace();
+    let mut psql = Command::new(words.next().unwrap());
+    psql.args(words).args(["-X", "-A", "-t", "-c", "select count(*) from dbdyno.small"]);
+    assert_eq!(finished(psql, hint).ok().stdout, "16000\n");
+    // Used again, and still there afterwards: it was kept on purpose.
+    for _ in 0..2 {
+        let again = desk.run(&format!("run postgres {ARGS} --format json")).ok();
+        assert_eq!(again.json()["loads"][0]["loaded"], false, "{}", again.stderr);
+        assert!(again.stderr.contains("is kept: "), "{}", again.stderr);
+    }
+    let verified = desk.run("verify postgres --size 0.01 --workload SRV-QUERY1 --quiet").ok();
+    assert!(verified.stdout.contains("ok ") && !verified.stdout.contains("WRONG"), "{}", verified.stdout);
+    let cleaned = desk.run("clean postgres").ok();
+    assert!(cleaned.stdout.contains("removed"), "{}", cleaned.stdout);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    assert_eq!(desk.run("clean postgres").ok().stdout, "nothing to remove\n");
+}
+
+#[test]
+fn a_failure_does_not_cost_what_was_kept() {
+    let desk = Desk::new();
+    desk.run("load postgres --quiet --size 0.01 --workload SRV-QUERY1").ok();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    desk.run(&format!("run postgres {ARGS} --quiet --port {port}")).fails(3, &["port"]);
+    // XL wants more memory than there is: the server does not start with its settings.
+    let big = desk.run(&format!("run postgres {ARGS} --profile XL --quiet"));
+    assert!(big.code == Some(3) || big.code == Some(0), "{big:#?}");
+    let run = desk.run(&format!("run postgres {ARGS} --format json --quiet")).ok();
+    assert_eq!(run.json()["loads"][0]["loaded"], false, "the data survived");
+    desk.run("clean postgres").ok();
+    assert!(desk.data_entries().is_empty());
+}

@@ -1,0 +1,164 @@
+//! `run` on the embedded engine, and what is made of its results.
+
+use crate::support::{Desk, TINY, assert_run_schema};
+
+#[test]
+fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
+    let desk = Desk::new();
+    let first = desk.run(&format!("run {TINY}")).ok();
+    for text in ["  # workload", "  1 SRV-QUERY1  ", "Datasheet: run 1 on sqlite", "Key performance metrics"] {
+        assert!(first.stdout.contains(text), "no '{text}' in {}", first.stdout);
+    }
+    let wide: Vec<_> = first.stdout.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    assert!(!first.stdout.contains('\x1b') && !first.stderr.contains('\x1b'));
+    // One line per table, not one per phase.
+    assert_eq!(first.stderr.lines().filter(|line| line.contains("table small")).count(), 1, "{}", first.stderr);
+    let second = desk.run(&format!("run {TINY}")).ok();
+    assert!(second.stdout.contains("Datasheet: run 2 on sqlite"));
+    let runs = desk.runs();
+    let ids: Vec<_> = runs.iter().map(|run| run["id"].as_i64().unwrap()).collect();
+    assert_eq!(ids, [1, 2]);
+    for key in ["id", "name", "target", "engine", "started_at", "status", "tests"] {
+        assert!(runs[0].get(key).is_some(), "{key}");
+    }
+    assert_eq!((&runs[1]["status"], &runs[1]["tests"]), (&"finished".into(), &1.into()));
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+#[test]
+fn json_is_one_document_on_standard_output_and_nothing_else() {
+    let desk = Desk::new();
+    let run = desk.run(&format!("run {TINY} --format json --name first --label disk=nvme --label rack=7")).ok();
+    let document = run.json();
+    assert_run_schema(&document);
+    assert_eq!((&document["name"], &document["labels"]["disk"]), (&"first".into(), &"nvme".into()));
+    let test = &document["tests"][0];
+    assert_eq!((&test["workload"], &test["unit"]), (&"SRV-QUERY1".into(), &"qps".into()));
+    assert!(test["ops"].as_u64().unwrap() > 0 && test["throughput"].as_f64().unwrap() > 0.0);
+    assert!(run.stderr.contains("run 1"), "progress goes to standard error: {}", run.stderr);
+    let quiet = desk.run(&format!("run {TINY} --format json --quiet")).ok();
+    assert_eq!((quiet.json()["run_id"].as_i64(), quiet.stderr.as_str()), (Some(2), ""));
+    let shown = desk.run("runs show first --format json").ok().json();
+    assert_eq!(shown, document);
+}
+
+#[test]
+fn a_report_file_has_the_format_of_its_ending() {
+    let desk = Desk::new();
+    for (ending, begins) in [("md", "#"), ("html", "<!"), ("csv", ""), ("json", "{"), ("txt", "")] {
+        let path = desk.path(&format!("report.{ending}"));
+        let run = desk.run(&format!("run {TINY} --quiet --report {}", path.display())).ok();
+        assert_eq!(run.stderr, "");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.to_lowercase().starts_with(begins) && text.contains("SRV-QUERY1"), "{ending}: {text}");
+    }
+    let json = std::fs::read_to_string(desk.path("report.json")).unwrap();
+    serde_json::from_str::<serde_json::Value>(&json).unwrap();
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_said_before_anything_is_measured() {
+    let desk = Desk::new();
+    desk.run(&format!("run {TINY} --report /dev/null/x.md")).fails(2, &["/dev/null/x.md", "name another file"]);
+    desk.run(&format!("run {TINY} --report x.pdf")).fails(2, &["x.pdf", ".html"]);
+    assert!(!desk.path("results.db").exists());
+}
+
+#[test]
+fn stored_runs_are_listed_shown_exported_imported_and_deleted() {
+    let desk = Desk::new();
+    desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+    desk.run(&format!("run {TINY} --quiet")).ok();
+    let list = desk.run("runs list").ok().stdout;
+    assert!(list.lines().nth(1).is_some_and(|line| line.contains("nightly") && line.contains("finished")), "{list}");
+    for which in ["nightly", "1", "last"] {
+        assert!(desk.run(&format!("runs show {which}")).ok().stdout.contains("SRV-QUERY1"));
+    }
+    let file = desk.path("runs.jsonl");
+    desk.run(&format!("runs export --output {}", file.display())).ok();
+    let exported = desk.run("runs export nightly last --quiet").ok();
+    assert_eq!((exported.stdout, exported.stderr), (std::fs::read_to_string(&file).unwrap(), String::new()));
+    let other = Desk::new();
+    other.run(&format!("runs import {}", file.display())).ok();
+    assert_eq!(other.run("runs export --quiet").ok().stdout, std::fs::read_to_string(&file).unwrap());
+    other.run("runs delete nightly").ok();
+    assert_eq!(other.runs().len(), 1);
+    other.run("runs show nightly").fails(2, &["nightly", "runs list"]);
+    other.run("runs delete last 99").fails(2, &["99"]);
+    assert_eq!(other.runs().len(), 1, "an unknown run among several deletes nothing");
+}
+
+#[test]
+fn reports_come_in_every_format() {
+    let desk = Desk::new();
+    desk.run(&format!("run {TINY} --quiet --name nightly")).ok();
+    for kind in ["kpm", "datasheet"] {
+        for format in ["text", "markdown", "html", "csv", "json"] {
+            let report = desk.run(&format!("report {kind} nightly --format {format}")).ok();
+            assert!(report.stdout.contains("SRV-QUERY1") && report.stderr.is_empty(), "{report:#?}");
+            if format == "json" {
+                report.json();
+            }
+        }
+        let path = desk.path(&format!("{kind}.csv"));
+        desk.run(&format!("report {kind} --output {}", path.display())).ok();
+        let csv = desk.run(&format!("report {kind} last --format csv")).ok().stdout;
+        assert_eq!(std::fs::read_to_string(path).unwrap(), csv);
+        let text = desk.run(&format!("report {kind}")).ok().stdout;
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
+
+#[test]
+fn the_ramp_goes_from_one_to_where_throughput_stops_growing() {
+    let desk = Desk::new();
+    let run =
+        desk.run("run --size 0.01 --workload SRV-QUERY1 --jobs 1..auto --warmup 0 --duration 200ms --format json");
+    let document = run.ok().json();
+    let tests = document["tests"].as_array().unwrap();
+    let jobs: Vec<_> = tests.iter().map(|test| test["jobs"].as_u64().unwrap()).collect();
+    let doubling: Vec<u64> = (0..jobs.len() as u32).map(|step| 1 << step).collect();
+    assert_eq!(jobs, doubling);
+    let throughput: Vec<_> = tests.iter().map(|test| test["ops_per_s"].as_f64().unwrap()).collect();
+    // The rule, applied to what was measured: it stopped at the first place where two steps gained less than 5 %.
+    let small_gain = |step: usize| throughput[step] < 1.05 * throughput[..step].iter().copied().fold(0.0, f64::max);
+    let last = throughput.len() - 1;
+    let most = 8 * std::thread::available_parallelism().unwrap().get() as u64;
+    let at_the_end = jobs[last] == most.max(16);
+    assert!(at_the_end || last >= 2 && small_gain(last) && small_gain(last - 1), "{throughput:?}");
+    assert!(!(2..last).any(|step| small_gain(step) && small_gain(step - 1)), "{throughput:?}");
+}
+
+#[test]
+fn fixed_work_is_done_exactly() {
+    let desk = Desk::new();
+    let run = desk.run("run --size 0.01 --workload SRV-QUERY1 --jobs 1,3 --ops 700 --format json --quiet").ok();
+    let document = run.json();
+    let ops: Vec<_> = document["tests"].as_array().unwrap().iter().map(|test| test["ops"].as_u64()).collect();
+    assert_eq!(ops, [Some(700), Some(2100)]);
+}
+
+#[test]
+fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
+    let desk = Desk::new();
+    let data = "--size 0.01 --workload SRV-QUERY1";
+    let loaded = desk.run(&format!("load {data}")).ok();
+    assert!(loaded.stdout.contains("data set") && loaded.stderr.contains("dbdyno-sqlite.db"), "{loaded:#?}");
+    let run = desk.run(&format!("run {TINY} --format json")).ok();
+    assert_eq!(run.json()["loads"][0]["loaded"], false);
+    assert!(run.stderr.contains("already"), "{}", run.stderr);
+    let verified = desk.run(&format!("verify {data}")).ok();
+    assert!(verified.stdout.lines().all(|line| line.starts_with("ok ")), "{}", verified.stdout);
+    let file = desk.data().join("dbdyno-sqlite.db");
+    let database = rusqlite::Connection::open(&file).unwrap();
+    let changed = database.execute("update small set quantity = quantity + 1 where id = 5", []).unwrap();
+    drop(database);
+    assert_eq!(changed, 1);
+    let wrong = desk.run(&format!("verify {data} --quiet")).fails(1, &["verify", "failed"]);
+    assert!(wrong.stdout.contains("WRONG"), "{}", wrong.stdout);
+    let cleaned = desk.run("clean").ok();
+    assert!(cleaned.stdout.contains("dbdyno-sqlite.db"), "{}", cleaned.stdout);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_eq!(desk.run("clean").ok().stdout, "nothing to remove\n");
+}

@@ -1,0 +1,140 @@
+//! What the catalogue and the program say of themselves: `list`, `show`, `check`, `overhead`, completions, manual.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::support::{Desk, Server, TINY, column, finished};
+
+#[test]
+fn every_listing_has_text_and_json() {
+    let desk = Desk::new();
+    for (what, key) in [
+        ("workloads", "SRV-QUERY1"),
+        ("suites", "quick"),
+        ("engines", "postgres"),
+        ("reports", "kpm"),
+        ("profiles", "XS"),
+        ("formats", "html"),
+    ] {
+        let text = desk.run(&format!("list {what}")).ok().stdout;
+        assert!(text.contains(key) && text.starts_with("id "), "{text}");
+        let json = desk.run(&format!("list {what} --format json")).ok().json();
+        let entries = json[what].as_array().unwrap();
+        assert!(entries.iter().any(|entry| entry["id"] == key), "{json}");
+        assert_eq!(text.lines().count(), entries.len() + 1);
+    }
+}
+
+#[test]
+fn the_listing_of_workloads_has_the_form_that_scripts_rely_on() {
+    let desk = Desk::new();
+    let json = desk.run("list workloads --format json").ok().json();
+    for workload in json["workloads"].as_array().unwrap() {
+        for key in ["id", "group", "title", "unit", "better"] {
+            assert!(workload[key].as_str().is_some_and(|text| !text.is_empty()), "{key} of {workload}");
+        }
+        assert!(workload["params"].is_array() && workload["aliases"].is_array(), "{workload}");
+        let engines = workload["engines"].as_object().unwrap();
+        let names: Vec<_> = engines.keys().map(String::as_str).collect();
+        assert_eq!(names, ["postgres", "sqlite"], "the null engine is nothing to measure");
+        assert!(engines.values().all(|value| value.as_str().is_some_and(|text| !text.is_empty())));
+    }
+    let empty = Desk::new();
+    empty.run(&format!("run {TINY} --quiet")).ok();
+    empty.run("runs delete last").ok();
+    assert_eq!(empty.run("runs list --format json").ok().json()["runs"], serde_json::json!([]));
+}
+
+#[test]
+fn aliases_find_their_workload() {
+    let desk = Desk::new();
+    for name in ["SRV-21", "T611", "srv-query1"] {
+        let shown = desk.run(&format!("show workload {name}")).ok().stdout;
+        assert!(shown.starts_with("-- SRV-QUERY1: "), "{shown}");
+        assert!(shown.contains("on sqlite") && shown.contains("on postgres") && !shown.contains("on null"), "{shown}");
+    }
+}
+
+#[test]
+fn the_sql_that_is_shown_runs_in_psql() {
+    if Command::new("psql").arg("--version").output().is_err() {
+        return;
+    }
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.admin("postgres").execute("create database shown").unwrap();
+    let url = server.admin_url("shown");
+    desk.run(&format!("load {url} --quiet --size 0.01 --suite quick")).ok();
+    for workload in ["T611", "SRV-SCAN", "TP-LIGHT", "LGWR-LAT", "CPU-FIBONACCI", "DA-AGGREGATE"] {
+        let sql = desk.run(&format!("show workload {workload} --engine postgres")).ok().stdout;
+        let mut psql = Command::new("psql");
+        psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", &url]).stdin(Stdio::piped());
+        let mut psql = psql.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        psql.stdin.take().unwrap().write_all(sql.as_bytes()).unwrap();
+        let output = psql.wait_with_output().unwrap();
+        assert!(output.status.success(), "{workload}: {}\n{sql}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn check_creates_nothing() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.admin("postgres").execute("create database checked").unwrap();
+    let schemas = "select nspname from pg_namespace where nspname !~ '^pg_' order by 1";
+    let before = column(server.admin("checked").as_mut(), schemas);
+    for target in ["sqlite", "postgres", &server.admin_url("checked")] {
+        let checked = desk.run(&format!("check {target} --size 0.01")).ok();
+        assert!(checked.stdout.lines().all(|line| line.starts_with("ok ")), "{}", checked.stdout);
+    }
+    assert_eq!(column(server.admin("checked").as_mut(), schemas), before);
+    assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0);
+}
+
+#[test]
+fn overhead_measures_our_own_loop() {
+    let desk = Desk::new();
+    let json = desk.run("overhead --jobs 1,2 --duration 100ms --format json").ok().json();
+    let all = json["overhead"].as_array().unwrap();
+    assert!(all.len() >= 4, "{json}");
+    for one in all {
+        let (mean_ns, op_ns) = (one["mean_ns"].as_f64().unwrap(), one["op_ns"].as_f64().unwrap());
+        assert!(mean_ns > op_ns && one["ops_per_s"].as_f64().unwrap() > 0.0, "{one}");
+    }
+    assert!(desk.run("overhead --jobs 1 --duration 100ms").ok().stdout.contains("jobs"));
+    assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0);
+}
+
+#[test]
+fn completions_and_manual_come_from_the_declarations() {
+    let desk = Desk::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = desk.run(&format!("completions {shell}")).ok().stdout;
+        assert!(script.contains("datasheet") || script.contains("workload"), "{shell}: {script}");
+    }
+    let page = desk.run("man").ok().stdout;
+    assert!(page.contains("dbdyno-run") || page.contains("dbdyno\\-run"), "{page}");
+    let file = desk.path("dbdyno.1");
+    std::fs::write(&file, &page).unwrap();
+    let mut man = Command::new("man");
+    man.env("MANWIDTH", "80").env("LC_ALL", "C.UTF-8").args(["--warnings", "-l"]).arg(&file);
+    if Command::new("man").arg("--version").output().is_err() || which("groff").is_none() {
+        return; // no viewer here
+    }
+    let shown = finished(man, "man -l").ok();
+    assert!(shown.stdout.contains("--workload") && shown.stderr.is_empty(), "{}", shown.stderr);
+}
+
+fn which(program: &str) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.exists())
+}
+
+#[test]
+fn help_and_version_end_well() {
+    let desk = Desk::new();
+    assert!(desk.run("--version").ok().stdout.starts_with("dbdyno "));
+    for line in ["--help", "help run", "run --help", "runs --help"] {
+        assert!(desk.run(line).ok().stdout.contains("Usage:"), "{line}");
+    }
+    desk.run("runs").fails(2, &["--help"]);
+    desk.run("show").fails(2, &["--help"]);
+}

@@ -1,0 +1,182 @@
+//! Interrupts, kills and servers that die in the middle: what was measured is stored, nothing is left behind, and the
+//! next start works.
+
+use std::process::Child;
+
+use rustix::process::Signal;
+
+use crate::support::{
+    Desk, Done, Server, TINY, column, cpu_s, done, finished, private_url, processes, signal, try_session, until,
+};
+
+const BASE: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1";
+
+/// Waits for the end of a program that was told to end.
+fn ended(child: Child, line: &str) -> Done {
+    done(child.wait_with_output().unwrap(), line)
+}
+
+/// The last run of a results file, as JSON.
+fn last(desk: &Desk) -> serde_json::Value {
+    desk.run("runs show last --format json").ok().json()
+}
+
+/// Interrupted as it should be: code, one line, nothing left, status.
+#[track_caller]
+fn assert_interrupted(desk: &Desk, done: Done) -> serde_json::Value {
+    let done = done.fails(130, &["interrupted"]);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new(), "{done:#?}");
+    let run = last(desk);
+    assert_eq!(run["status"], "interrupted");
+    run
+}
+
+/// Size of the files in a directory and below.
+fn bytes_in(dir: &std::path::Path) -> u64 {
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => bytes_in(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    };
+    std::fs::read_dir(dir).into_iter().flatten().flatten().map(size).sum()
+}
+
+/// True while a job of SRV-QUERY1 runs in a private server, for a while already.
+fn a_job_runs(desk: &Desk) -> bool {
+    let busy = "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
+        and query like '%w_srv_query1%' and now() - query_start > interval '300 ms'";
+    try_session(&private_url(&desk.data())).is_some_and(|mut session| column(session.as_mut(), busy) == ["1"])
+}
+
+#[test]
+fn an_interrupt_while_loading_leaves_nothing() {
+    for target in ["sqlite", "postgres"] {
+        let desk = Desk::new();
+        let line = format!("run {target} --size 2 --workload STO-READ --jobs 1 --quiet");
+        let run = desk.spawn(&line);
+        let base = desk.data().join("dbdyno-postgres/data/base");
+        let watched = if target == "sqlite" { desk.data() } else { base };
+        let empty_mb = if target == "sqlite" { 0 } else { 30 };
+        until("rows are being loaded", || bytes_in(&watched) > (empty_mb + 5) * 1_000_000);
+        signal(run.id(), Signal::INT);
+        let run = assert_interrupted(&desk, ended(run, &line));
+        assert_eq!(run["tests"], serde_json::json!([]));
+    }
+}
+
+#[test]
+fn an_interrupt_in_the_warm_up_stores_no_figures() {
+    let desk = Desk::new();
+    let line = format!("run postgres {BASE} --warmup 100s --quiet");
+    let run = desk.spawn(&line);
+    until("the job warms up", || a_job_runs(&desk));
+    signal(run.id(), Signal::INT);
+    let run = assert_interrupted(&desk, ended(run, &line));
+    assert_eq!(run["tests"], serde_json::json!([]));
+}
+
+#[test]
+fn an_interrupt_in_the_window_stores_what_was_measured() {
+    let desk = Desk::new();
+    let line = format!("run {BASE} --warmup 0 --duration 100s --quiet");
+    let run = desk.spawn(&line);
+    until("the job has used a second", || cpu_s(run.id()).is_some_and(|used_s| used_s > 2.0));
+    signal(run.id(), Signal::TERM);
+    let run = assert_interrupted(&desk, ended(run, &line));
+    let test = &run["tests"][0];
+    assert!(test["ops"].as_u64().unwrap() > 0 && test["throughput"].as_f64().unwrap() > 0.0, "{test:#}");
+    let elapsed_s = test["elapsed_s"].as_f64().unwrap();
+    assert!(elapsed_s > 0.1 && elapsed_s < 60.0, "{elapsed_s}");
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|reason| reason["code"] == "interrupted"), "{reasons:?}");
+    assert_ne!(test["verdict"]["status"], "valid");
+}
+
+#[test]
+fn a_killed_run_leaves_an_orphan_that_the_next_start_removes() {
+    let desk = Desk::new();
+    let mut run = desk.spawn(&format!("run postgres {BASE} --warmup 0 --duration 100s --quiet"));
+    until("the job runs", || a_job_runs(&desk));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let data = desk.data().display().to_string();
+    assert!(!processes(&data).is_empty(), "the server lives on");
+    assert_eq!(last(&desk)["status"], "failed", "its process is gone");
+    let next = desk.run(&format!("run postgres {TINY} --format json --quiet")).ok();
+    assert_eq!(next.json()["loads"][0]["loaded"], true);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_eq!(processes(&data), Vec::<String>::new());
+}
+
+#[test]
+fn clean_removes_the_orphan_of_a_killed_run() {
+    let desk = Desk::new();
+    let mut run = desk.spawn(&format!("run postgres {BASE} --warmup 0 --duration 100s --quiet"));
+    until("the job runs", || a_job_runs(&desk));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(desk.run("clean postgres").ok().stdout.contains("removed"));
+    assert!(desk.data_entries().is_empty());
+    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+}
+
+#[test]
+fn a_killed_run_on_the_embedded_engine_does_not_disturb_the_next() {
+    let desk = Desk::new();
+    let mut run = desk.spawn("run --size 0.01 --workload LGWR-LAT --jobs 1 --warmup 0 --duration 100s --quiet");
+    until("the job has used a second", || cpu_s(run.id()).is_some_and(|used_s| used_s > 0.5));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let next = desk.run(&format!("run {TINY} --format json --quiet")).ok();
+    assert_eq!((&next.json()["run_id"], &next.json()["status"]), (&2.into(), &"finished".into()));
+    desk.run("clean").ok();
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+#[test]
+fn a_private_server_that_dies_ends_the_run_and_loses_nothing() {
+    let desk = Desk::new();
+    let line = "run postgres --size 0.01 --workload CPU-FIBONACCI:n=10 --workload SRV-QUERY1 --workload SRV-QUERY25 \
+        --jobs 1 --warmup 0 --duration 2s --quiet";
+    let run = desk.spawn(line);
+    until("the second test's job runs", || a_job_runs(&desk));
+    let note = std::fs::read_to_string(desk.data().join("dbdyno-postgres/data/postmaster.pid")).unwrap();
+    signal(note.lines().next().unwrap().parse().unwrap(), Signal::QUIT);
+    ended(run, line).fails(3, &["postgres", "stored"]);
+    let run = last(&desk);
+    assert_eq!(run["status"], "failed");
+    let tests: Vec<_> = run["tests"].as_array().unwrap().iter().map(|test| &test["verdict"]["status"]).collect();
+    assert!(tests.len() == 2 && *tests[0] != "invalid" && *tests[1] == "invalid", "{tests:?}");
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    desk.run(&format!("run postgres {TINY} --quiet")).ok();
+}
+
+#[test]
+fn an_existing_server_that_dies_while_loading_is_one_line() {
+    let (desk, server) = (Desk::new(), Server::start());
+    let line = format!("run {} --size 2 --workload STO-READ --jobs 1 --quiet", server.admin_url("postgres"));
+    let run = desk.spawn(&line);
+    let mut admin = server.admin("postgres");
+    until("rows are being loaded", || {
+        column(admin.as_mut(), "select (pg_database_size('postgres') > 20000000)::text") == ["true"]
+    });
+    signal(server.pid, Signal::QUIT);
+    ended(run, &line).fails(3, &["postgres://"]);
+    assert_eq!(last(&desk)["status"], "failed");
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    let desk = Desk::new();
+    let line = format!("run {BASE} --warmup 0 --duration 100s --quiet");
+    let mut run = desk.spawn(&line);
+    until("the job has used a second", || cpu_s(run.id()).is_some_and(|used_s| used_s > 1.0));
+    signal(run.id(), Signal::INT);
+    // It may have ended in an orderly way already.
+    if run.try_wait().unwrap().is_none() {
+        signal(run.id(), Signal::INT);
+    }
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    finished(desk.command(&format!("run {TINY} --quiet")), "the next").ok();
+}

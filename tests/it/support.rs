@@ -1,0 +1,264 @@
+//! What the end-to-end tests share: the built program with a state directory of its own, and a PostgreSQL server that
+//! they address by its URL.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use dbdyno::engine::{self, Access, ConnectTo, Database, Session};
+use dbdyno::model::Target;
+use dbdyno::server::{self, PrivateServer, StartOptions};
+use serde_json::Value;
+
+/// The smallest measurement.
+pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
+/// No command of these tests takes longer, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A state directory that nobody else uses; the user of a private server can enter it.
+pub struct Desk {
+    dir: tempfile::TempDir,
+}
+
+impl Desk {
+    pub fn new() -> Desk {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        Desk { dir }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The directory of private databases.
+    pub fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    /// Names in the directory of private databases.
+    pub fn data_entries(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.data()).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// The program with these arguments, separated by blanks, and none of the settings of whoever runs the tests.
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("dbdyno"));
+        for name in ["DBDYNO_RESULTS", "DBDYNO_CATALOG", "PGPASSWORD", "PGHOST", "PGPORT", "PGUSER", "NO_COLOR"] {
+            command.env_remove(name);
+        }
+        command.args(line.split_whitespace()).stdin(Stdio::null());
+        command.env("DBDYNO_HOME", self.dir.path()).env("HOME", self.dir.path());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn run(&self, line: &str) -> Done {
+        finished(self.command(line), line)
+    }
+
+    /// Starts the program with its output piped.
+    pub fn spawn(&self, line: &str) -> Child {
+        self.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The runs of the results file, oldest first.
+    pub fn runs(&self) -> Vec<Value> {
+        self.run("runs list --format json").ok().json()["runs"].as_array().unwrap().clone()
+    }
+}
+
+/// Runs a command to its end.
+pub fn finished(command: Command, line: &str) -> Done {
+    let output = assert_cmd::Command::from_std(command).timeout(PATIENCE).output().unwrap();
+    done(output, line)
+}
+
+/// What a program left when it ended.
+pub fn done(output: std::process::Output, line: &str) -> Done {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Done { line: line.into(), code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// An ended program.
+#[derive(Debug)]
+pub struct Done {
+    line: String,
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Done {
+    /// It ended well.
+    #[track_caller]
+    pub fn ok(self) -> Done {
+        assert_eq!(self.code, Some(0), "{}: {self:#?}", self.line);
+        self
+    }
+
+    /// It failed with this code and with exactly one line on standard error, which says all of `words`.
+    #[track_caller]
+    pub fn fails(self, code: i32, words: &[&str]) -> Done {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");
+        assert!(self.stderr.starts_with("dbdyno: ") && self.stderr.ends_with('\n'), "{self:#?}");
+        for word in words {
+            assert!(self.stderr.contains(word), "no '{word}' in {self:#?}");
+        }
+        self
+    }
+
+    /// Standard output is one JSON document and nothing else.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !so() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Seconds of CPU that a process has used; none if it is gone.
+pub fn cpu_s(pid: u32) -> Option<f64> {
+    let stat = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
+    Some((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
+}
+
+/// Command lines of all processes that mention `words`.
+pub fn processes(words: &str) -> Vec<String> {
+    let all = procfs::process::all_processes().unwrap().flatten();
+    let lines = all.filter_map(|process| Some(process.cmdline().ok()?.join(" ")));
+    lines.filter(|line| line.contains(words)).collect()
+}
+
+/// Sends a signal to a process that the test started.
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// A PostgreSQL server that stands for somebody's existing one: TCP with scram passwords.
+pub struct Server {
+    server: Mutex<Option<PrivateServer>>,
+    url: String,
+    pub pid: u32,
+    pub port: u16,
+    _dir: tempfile::TempDir,
+}
+
+impl Server {
+    /// The server that the tests running now share; the last one removes it.
+    pub fn shared() -> Arc<Server> {
+        static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let server = Arc::new(Server::start());
+            *shared = Arc::downgrade(&server);
+            server
+        })
+    }
+
+    /// A server of the caller's own.
+    pub fn start() -> Server {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let settings = [("shared_buffers", "32MB"), ("fsync", "off"), ("max_connections", "40")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let port = free_port();
+        let options = StartOptions { data_dir: dir.path().into(), server_bin: None, port: Some(port), settings };
+        let server = server::start("postgres", &options).unwrap();
+        let (url, pid) = (server.url(), server.pid().unwrap());
+        Server { server: Mutex::new(Some(server)), url, pid, port, _dir: dir }
+    }
+
+    /// Creates a role and a database of the same name; the role may create schemas in it if `privileged`.
+    pub fn create_user(&self, name: &str, password: &str, privileged: bool) {
+        let mut admin = self.admin("postgres");
+        let role = format!("create role {name} login password '{password}'");
+        for sql in [role, format!("create database {name}")] {
+            admin.execute(&sql).unwrap();
+        }
+        if privileged {
+            admin.execute(&format!("grant create on database {name} to {name}")).unwrap();
+        }
+    }
+
+    /// The URL of a user's own database.
+    pub fn url(&self, name: &str) -> String {
+        format!("postgres://{name}@127.0.0.1:{}/{name}", self.port)
+    }
+
+    /// A session of the superuser.
+    pub fn admin(&self, database: &str) -> Box<dyn Session> {
+        session(&self.admin_url(database))
+    }
+
+    /// The URL by which the superuser gets to a database, without a password.
+    pub fn admin_url(&self, database: &str) -> String {
+        self.url.replace("/postgres?", &format!("/{database}?"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let server = self.server.get_mut().ok().and_then(Option::take);
+        if let Some(server) = server {
+            let _ = server.stop_and_remove();
+        }
+    }
+}
+
+/// A session on the server at `url`, without a password.
+pub fn session(url: &str) -> Box<dyn Session> {
+    try_session(url).unwrap()
+}
+
+/// A session on the server at `url`, if it can be had.
+pub fn try_session(url: &str) -> Option<Box<dyn Session>> {
+    open(url)?.session().ok()
+}
+
+fn open(url: &str) -> Option<Box<dyn Database>> {
+    let target = Target::Existing { engine: "postgres".into(), url: url.into() };
+    let to = ConnectTo { target, file: None, url: Some(url.into()), ask_password: None, settings: BTreeMap::new() };
+    engine::find("postgres").unwrap().open(&to, Access::Inspect).ok()
+}
+
+/// The first column of a query's rows.
+pub fn column(session: &mut dyn Session, sql: &str) -> Vec<String> {
+    let rows = session.query(sql, &[]).unwrap();
+    rows.rows.into_iter().map(|row| row.into_iter().next().flatten().unwrap_or_default()).collect()
+}
+
+/// A TCP port that nobody listens on.
+pub fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// The URL of the private server that the program runs under `data_dir`.
+pub fn private_url(data_dir: &Path) -> String {
+    let socket = data_dir.join("dbdyno-postgres/socket");
+    format!("postgres://dbdyno@/postgres?host={}&port=5432", socket.display())
+}
+
+/// Validates a document of `run --format json`.
+#[track_caller]
+pub fn assert_run_schema(document: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/run.schema.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
