@@ -299,7 +299,19 @@ fn shows_the_sql_in_the_order_in_which_it_runs() {
     let captions = |request| pieces(request).into_iter().map(|piece| piece.caption).collect::<Vec<_>>();
     assert_eq!(
         captions(server()),
-        ["before the jobs start", "create the routine", "each slice of each job", "drop the routine"]
+        [
+            "before the jobs start",
+            "create the routine",
+            "each slice of each job, prepared; here with job = 1, seed = 42",
+            "drop the routine"
+        ]
     );
-    assert_eq!(captions(lite()), ["20 % of the ops, 2 times, begin before and commit after", "80 % of the ops"]);
+    assert_eq!(
+        captions(lite()),
+        [
+            "20 % of the ops, 2 times, begin before and commit after, prepared; here with id = 7",
+            "80 % of the ops, prepared; here with id = 7"
+        ]
+    );
+    assert!(pieces(lite()).iter().all(|piece| !piece.sql.contains('?')), "what is shown can be run as it is");
 }

@@ -15,7 +15,7 @@ fn a_private_server_is_used_and_nothing_is_left() {
     assert_eq!((&document["target"], &document["engine"]), (&"postgres (private server)".into(), &"postgres".into()));
     let tests = document["tests"].as_array().unwrap();
     assert_eq!((tests.len(), &tests[0]["drive"]), (2, &"database".into()));
-    assert!(tests.iter().all(|test| test["verdict"]["status"] != "invalid"), "{:#}", tests[0]["verdict"]);
+    assert!(tests.iter().all(|test| test["ops"].as_u64().unwrap() > 0), "{tests:#?}");
     let client = desk.run(&format!("run postgres {ARGS} --drive client --format json --quiet")).ok();
     assert_eq!(client.json()["tests"][0]["drive"], "client");
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());

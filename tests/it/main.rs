@@ -15,5 +15,6 @@ mod fixture;
 mod private_server;
 mod probes;
 mod reports;
+mod runner;
 mod store;
 mod support;

@@ -1,0 +1,314 @@
+//! The runner on the null engine, whose ops cost and fail as told: gate, window, counts, errors, interrupts, phases.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use dbdyno::engine::{
+    self, Access, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows, Session, Version,
+};
+use dbdyno::model::rows::RowFunction;
+use dbdyno::model::{
+    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, Kpm, KpmValue, Moment,
+    PartPlan, Ramp, Selection, Target, TestResult, TestSpec, Window, Workload,
+};
+use dbdyno::runner::{Interrupt, Outcome, Progress, TestContext, run_test};
+
+/// A millisecond of busy CPU: the rate of such ops is known beforehand.
+const ONE_MS: &str = "spin 1000000";
+
+fn null() -> Box<dyn Database> {
+    let target = Target::Embedded { engine: "null".into(), data_dir: std::env::temp_dir() };
+    let to = ConnectTo { target, file: None, url: None, ask_password: None, settings: BTreeMap::new() };
+    engine::find("null").unwrap().open(&to, Access::Provision).unwrap()
+}
+
+fn seconds(warmup_s: f64, duration_s: f64) -> Window {
+    Window { warmup_s, duration_s, ops_per_job: None }
+}
+
+fn ops(ops_per_job: u64) -> Window {
+    Window { warmup_s: 0.0, duration_s: 0.0, ops_per_job: Some(ops_per_job) }
+}
+
+/// A selection whose op is one statement of the null engine.
+fn selection(statement: &str, window: Window) -> Selection {
+    let statement = BoundStatement { name: "op".into(), sql: statement.into(), binds: vec!["key".into()] };
+    let branch = Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
+    let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000".into())))]);
+    let part = PartPlan {
+        workload: "NULL-OP".into(),
+        params: BTreeMap::new(),
+        code: JobCode::Client { branches: vec![branch], binds, shared_read: false },
+        work: Expr("3".into()),
+        commits: false,
+        setup: vec!["rows 1".into(), "rows 2".into()],
+        teardown: vec!["rows 8".into(), "rows 9".into()],
+        facts: Facts::new(),
+        answer: None,
+        answer_step: None,
+    };
+    Selection {
+        workload: workload(),
+        asked_as: None,
+        params: BTreeMap::new(),
+        drive: Drive::Client,
+        parts: vec![part],
+        ramp: Ramp::Fixed(vec![1]),
+        window,
+        hash: String::new(),
+    }
+}
+
+fn workload() -> Workload {
+    Workload {
+        id: "NULL-OP".into(),
+        group: "NULL".into(),
+        title: "an op".into(),
+        about: String::new(),
+        revision: 1,
+        aliases: Vec::new(),
+        params: Vec::new(),
+        kpm: Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 },
+        second: None,
+        work: Expr("3".into()),
+        tables: Vec::new(),
+        warm: Vec::new(),
+        commits: false,
+        bulk: false,
+        binds: BTreeMap::new(),
+        client: Vec::new(),
+        setup: Vec::new(),
+        teardown: Vec::new(),
+        parts: Vec::new(),
+        answer: None,
+        contract: Vec::new(),
+        crosscheck: Vec::new(),
+        unsupported: BTreeMap::new(),
+        undrivable: BTreeMap::new(),
+    }
+}
+
+/// Runs a test; `watch` sees the progress and may interrupt.
+fn run_watched(
+    database: &dyn Database,
+    selection: &Selection,
+    jobs: u32,
+    watch: &dyn Fn(Progress, &Interrupt),
+) -> Outcome {
+    let interrupt = Interrupt::new();
+    let context = TestContext {
+        database,
+        facts: &Facts::new(),
+        rows: RowFunction { table_rows: 8000, seed: 1 },
+        seed: 42,
+        interrupt: &interrupt,
+    };
+    let spec = TestSpec { selection, jobs, seq: 1 };
+    let mut readings = 0.0;
+    let mut probes = || {
+        readings += 1.0;
+        (Counters(BTreeMap::from([("readings".into(), readings)])), 0.0)
+    };
+    run_test(&context, &spec, &mut probes, &mut |progress| watch(progress, &interrupt))
+}
+
+fn run(statement: &str, window: Window, jobs: u32) -> Outcome {
+    run_watched(&*null(), &selection(statement, window), jobs, &|_, _| ())
+}
+
+#[track_caller]
+fn measured(outcome: Outcome) -> TestResult {
+    match outcome {
+        Outcome::Done(result) => *result,
+        other => panic!("not done: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn failure(outcome: Outcome) -> EngineError {
+    match outcome {
+        Outcome::Failed(error) => error,
+        other => panic!("not failed: {other:?}"),
+    }
+}
+
+#[test]
+fn fixed_work_is_done_exactly_and_counted_exactly() {
+    let result = measured(run("rows 2", ops(700), 3));
+    assert_eq!((result.window.ops, result.window.rows, result.total.ops), (2100, 4200, 2100));
+    assert_eq!(result.units, 6300.0);
+    assert_eq!(result.counters.get("statements_run"), Some(2100.0));
+    assert_eq!(result.job_figures.iter().map(|job| job.tally.ops).collect::<Vec<_>>(), [700, 700, 700]);
+}
+
+#[test]
+fn the_warm_up_is_dropped_and_the_window_is_cut_while_the_jobs_run() {
+    let result = measured(run(ONE_MS, seconds(0.4, 0.6), 1));
+    let moments: Vec<_> = result.snapshots.iter().map(|snapshot| snapshot.moment).collect();
+    assert_eq!(moments, [Moment::Begin, Moment::WindowOpen, Moment::WindowClose, Moment::End]);
+    let at = |index: usize| result.snapshots[index].t_s;
+    assert!(at(1) >= 0.4 && at(2) >= 1.0 && at(2) <= at(3), "{:?}", result.snapshots);
+    assert!((result.window_s - 0.6).abs() < 0.3, "{}", result.window_s);
+    // Ops of a millisecond: about 1000 a second at most, whatever the machine.
+    assert!(result.window.ops >= 50 && result.window.ops as f64 <= 1000.0 * (result.window_s + 0.1));
+    assert!(result.total.ops > result.window.ops, "the warm-up's ops are in the total only");
+    assert!(result.ops_per_s <= 1001.0, "{}", result.ops_per_s);
+    assert!(result.series.iter().any(|point| !point.in_window));
+    // Each probe reading is one more: the differences are those of the right snapshots.
+    assert!(result.window_counters.get("readings") < result.counters.get("readings"));
+}
+
+#[test]
+fn an_op_longer_than_the_window_is_measured_to_its_end() {
+    let result = measured(run("spin 400000000", seconds(0.0, 0.1), 2));
+    assert!(result.window.ops >= 2, "{:?}", result.window);
+    assert!(result.ops_per_s <= 2.0 / 0.4 * 1.01 && result.ops_per_s > 1.0, "{}", result.ops_per_s);
+    assert!(result.latency.mean_us.unwrap() >= 400_000.0);
+}
+
+#[test]
+fn littles_law_holds() {
+    for jobs in [1, 3] {
+        let result = measured(run(ONE_MS, seconds(0.2, 0.8), jobs));
+        let in_flight = result.ops_per_s * result.latency.mean_us.unwrap() / 1e6;
+        assert!((in_flight / f64::from(jobs) - 1.0).abs() < 0.03, "{in_flight} ops in flight at {jobs} jobs");
+        let of_jobs: f64 = result.job_figures.iter().map(|job| job.tally.ops as f64 / job.elapsed_s).sum();
+        assert!((of_jobs / result.ops_per_s - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn errors_that_can_be_retried_are_counted_by_class() {
+    // Every tenth run fails: 900 good ones need 999.
+    let result = measured(run("fail deadlock every 10", ops(900), 2));
+    assert_eq!(result.window.ops, 1800);
+    assert_eq!(result.total.errors, BTreeMap::from([("deadlock".to_string(), 198)]));
+    assert!(result.first_error.unwrap().contains("deadlock"));
+}
+
+#[test]
+fn an_error_that_no_retry_helps_ends_the_test() {
+    assert_eq!(failure(run("fail statement every 5", seconds(0.0, 60.0), 2)).class, ErrorClass::Statement);
+    assert_eq!(failure(run("lost after 50", seconds(0.0, 60.0), 2)).class, ErrorClass::Lost);
+    assert_eq!(failure(run("fail busy every 1", seconds(0.0, 60.0), 1)).class, ErrorClass::Busy);
+    assert_eq!(failure(run("gibberish", seconds(0.0, 60.0), 2)).class, ErrorClass::Statement);
+}
+
+#[test]
+fn an_interrupt_in_the_warm_up_gives_no_figures() {
+    let stop = |_: Progress, interrupt: &Interrupt| interrupt.set();
+    let outcome = run_watched(&*null(), &selection(ONE_MS, seconds(60.0, 60.0)), 2, &stop);
+    assert!(matches!(outcome, Outcome::Interrupted(None)), "{outcome:?}");
+}
+
+#[test]
+fn an_interrupt_in_the_window_gives_the_figures_so_far() {
+    let stop = |progress: Progress, interrupt: &Interrupt| {
+        if progress.t_s >= 1.0 {
+            interrupt.set();
+        }
+    };
+    let outcome = run_watched(&*null(), &selection(ONE_MS, seconds(0.2, 60.0)), 2, &stop);
+    let Outcome::Interrupted(Some(result)) = outcome else { panic!("{outcome:?}") };
+    assert!(result.window.ops > 100 && result.window_s < 30.0, "{} in {} s", result.window.ops, result.window_s);
+    assert!(result.ops_per_s <= 2002.0);
+}
+
+/// The null engine with a diary, and with a job that takes its time to connect.
+struct Diary {
+    inner: Box<dyn Database>,
+    lines: Arc<Mutex<Vec<String>>>,
+    slow_job: Option<u32>,
+    /// A statement of the control session that fails.
+    refused: Option<&'static str>,
+}
+
+impl Diary {
+    fn new() -> Diary {
+        Diary { inner: null(), lines: Arc::default(), slow_job: None, refused: None }
+    }
+    fn lines(&self) -> Vec<String> {
+        self.lines.lock().unwrap().clone()
+    }
+}
+
+impl Database for Diary {
+    fn version(&self) -> Version {
+        self.inner.version()
+    }
+    fn session(&self) -> Result<Box<dyn Session>, EngineError> {
+        let (inner, lines) = (self.inner.session()?, self.lines.clone());
+        Ok(Box::new(DiarySession { inner, lines, refused: self.refused }))
+    }
+    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        self.lines.lock().unwrap().push("job begins".into());
+        if self.slow_job == Some(job.job) {
+            std::thread::sleep(Duration::from_millis(400)); // stands for a slow connection
+        }
+        let outcome = self.inner.run_job(job, pacer);
+        self.lines.lock().unwrap().push("job ends".into());
+        outcome
+    }
+    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+        self.inner.load_rows(load, progress)
+    }
+    fn load_method(&self) -> &'static str {
+        self.inner.load_method()
+    }
+}
+
+struct DiarySession {
+    inner: Box<dyn Session>,
+    lines: Arc<Mutex<Vec<String>>>,
+    refused: Option<&'static str>,
+}
+
+impl Session for DiarySession {
+    fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
+        self.lines.lock().unwrap().push(sql.to_string());
+        match self.refused {
+            Some(refused) if refused == sql => Err(EngineError::new(ErrorClass::DiskFull, "no space left")),
+            _ => self.inner.execute(sql),
+        }
+    }
+    fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
+        self.inner.query(sql, binds)
+    }
+}
+
+#[test]
+fn setup_jobs_and_teardown_come_in_this_order_also_after_a_failure() {
+    for (statement, fails) in [("rows 1", false), ("fail statement every 3", true)] {
+        let diary = Diary::new();
+        let outcome = run_watched(&diary, &selection(statement, ops(10)), 1, &|_, _| ());
+        assert_eq!(matches!(outcome, Outcome::Failed(_)), fails, "{outcome:?}");
+        assert_eq!(diary.lines(), ["rows 1", "rows 2", "job begins", "job ends", "rows 8", "rows 9"]);
+    }
+}
+
+#[test]
+fn a_failed_setup_starts_no_job_and_is_torn_down() {
+    let diary = Diary { refused: Some("rows 1"), ..Diary::new() };
+    let outcome = run_watched(&diary, &selection("rows 1", ops(10)), 1, &|_, _| ());
+    assert_eq!(failure(outcome).class, ErrorClass::DiskFull);
+    assert_eq!(diary.lines(), ["rows 1", "rows 8", "rows 9"]);
+}
+
+#[test]
+fn a_failed_teardown_goes_on_and_fails_the_test() {
+    let diary = Diary { refused: Some("rows 8"), ..Diary::new() };
+    let outcome = run_watched(&diary, &selection("rows 1", ops(10)), 1, &|_, _| ());
+    assert_eq!(failure(outcome).class, ErrorClass::DiskFull);
+    assert_eq!(diary.lines().last().map(String::as_str), Some("rows 9"));
+}
+
+#[test]
+fn the_gate_opens_when_the_last_job_has_come() {
+    let diary = Diary { slow_job: Some(2), ..Diary::new() };
+    let result = measured(run_watched(&diary, &selection(ONE_MS, seconds(0.0, 0.4)), 2, &|_, _| ()));
+    // Measured from the gate: had the first job begun before the second came, it would have twice the time.
+    let elapsed_s: Vec<_> = result.job_figures.iter().map(|job| job.elapsed_s).collect();
+    assert!((elapsed_s[0] - elapsed_s[1]).abs() < 0.2, "{elapsed_s:?}");
+    assert!(result.total_s < 0.75, "{}", result.total_s);
+}
