@@ -17,7 +17,7 @@ check:
 deps:
 	./scripts/test-dependencies.sh
 
-# Interleaved comparisons with pgbench and with a bare loop; prints ratios. Takes about ten minutes.
+# Interleaved comparisons with pgbench and with bare loops; prints ratios. Takes about ten minutes; a part of it:
+# make peers ARGS="client --jobs 2"; all options: make peers ARGS=--help
 peers: deps
-	cargo build --release --examples
-	./scripts/peers.sh
+	cargo run --release --example peers -- $(ARGS)

@@ -13,6 +13,7 @@ mod error;
 mod job;
 mod load;
 mod session;
+mod statement;
 mod status;
 
 use connect::{Mode, Settings};

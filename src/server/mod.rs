@@ -267,6 +267,10 @@ impl PrivateServer {
     pub fn version(&self) -> &str {
         &self.binaries.version
     }
+    /// Path of a program beside the server's, whether it is installed or not.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.binaries.program(name)
+    }
     /// Directory of the database's files.
     pub fn storage_path(&self) -> &Path {
         &self.place.data

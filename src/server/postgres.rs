@@ -127,6 +127,9 @@ fn look_into(dir: &Path) -> Option<Binaries> {
     let text = output_of(&dir.join("postgres"), "--version")?;
     let version = text.split_whitespace().nth(2)?.to_owned();
     let major = Version::parse(&version).0.first()?.to_string();
+    // Some systems link only a few of the programs elsewhere: the others stand beside the real one.
+    let real = fs::canonicalize(dir.join("postgres")).ok();
+    let dir = real.as_deref().and_then(Path::parent).filter(|real| real.join("initdb").exists()).unwrap_or(dir);
     Some(Binaries { dir: dir.to_path_buf(), version, major })
 }
 

@@ -1,0 +1,64 @@
+//! Our side of the lookups: a workload of the catalogue, run by the runner as `dbdyno run` does.
+
+use dbdyno::catalog::Catalog;
+use dbdyno::error::Result;
+use dbdyno::model::rows::{RowFunction, table_rows};
+use dbdyno::model::{BoundStatement, Drive, JobCode, Selection, TestSpec};
+use dbdyno::plan;
+use dbdyno::runner::{Interrupt, Outcome, TestContext, run_test};
+
+use crate::failed;
+use crate::lab::{LOOKUP_GB, Lab, SEED};
+use crate::pairs::Done;
+
+/// Dropped at the start of our half: connecting and learning how long an op takes.
+const WARMUP_S: f64 = 0.5;
+
+/// The lookup of the catalogue, `params` as on the command line.
+pub fn lookup(lab: &Lab, params: &str, drive: Drive, seconds: f64) -> Result<Selection> {
+    let request = plan::Request {
+        engine: lab.engine.name().into(),
+        capabilities: lab.engine.capabilities(),
+        suites: Vec::new(),
+        workloads: vec![format!("SRV-QUERY1{params}")],
+        jobs: Some("1".into()),
+        drive: Some(drive),
+        warmup_s: Some(WARMUP_S),
+        duration_s: Some(seconds),
+        ops_per_job: None,
+        size_gb: Some(LOOKUP_GB),
+        seed: SEED,
+        cores: 1,
+    };
+    first(&lab.catalog, &request)
+}
+
+fn first(catalog: &Catalog, request: &plan::Request) -> Result<Selection> {
+    let selections = plan::build(catalog, request)?.selections;
+    selections.into_iter().next().ok_or_else(|| failed("SRV-QUERY1", "is not in the plan"))
+}
+
+/// The statement that a client-drive selection runs.
+pub fn statement(selection: &Selection) -> Result<&BoundStatement> {
+    match &selection.parts[0].code {
+        JobCode::Client { branches, .. } => Ok(&branches[0].statements[0]),
+        _ => Err(failed("SRV-QUERY1", "has no client statement")),
+    }
+}
+
+/// Runs the selection at `jobs` jobs: ops per second in the window.
+pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
+    let context = TestContext {
+        database: lab.database.as_ref(),
+        facts: &lab.loaded.facts,
+        rows: RowFunction { table_rows: table_rows("small", LOOKUP_GB), seed: SEED },
+        seed: SEED,
+        interrupt: &Interrupt::new(),
+    };
+    let spec = TestSpec { selection, jobs, seq: 1 };
+    match run_test(&context, &spec, &mut Default::default, &mut |_| {}) {
+        Outcome::Done(result) => Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }),
+        Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
+        Outcome::Interrupted(_) => Err(failed(&selection.workload.id, "interrupted")),
+    }
+}

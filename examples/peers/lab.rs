@@ -1,0 +1,144 @@
+//! The databases that are compared on: private, made for this and removed afterwards.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use dbdyno::campaign::{host_cpus, standard_definition};
+use dbdyno::catalog::Catalog;
+use dbdyno::dataset::{self, Definition, LoadedDataset, Request, Site, Watch};
+use dbdyno::engine::{self, Access, ConnectTo, Database, Engine};
+use dbdyno::error::Result;
+use dbdyno::model::Target;
+use dbdyno::server::{self, PrivateServer, StartOptions};
+
+use crate::failed;
+
+/// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the cache.
+const PROFILE: &str = "XS";
+pub const LOOKUP_GB: f64 = 0.25;
+/// Seed of rows and keys.
+pub const SEED: u64 = 1;
+
+/// A directory that goes with its content when dropped, if we made it.
+pub struct Directory {
+    path: PathBuf,
+    ours: bool,
+}
+
+impl Directory {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if self.ours {
+            // Nothing of value is in it, and nobody is left to tell.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// The directory for the databases. A new one is open to other users: the server runs as one of them if we are root.
+pub fn directory(given: Option<&Path>) -> Result<Directory> {
+    let fresh = || std::env::temp_dir().join(format!("dbdyno-peers-{}", std::process::id()));
+    let path = given.map_or_else(fresh, Path::to_path_buf);
+    std::fs::create_dir_all(&path).map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
+    Ok(Directory { path, ours: given.is_none() })
+}
+
+/// An open database with the rows of the lookups.
+pub struct Lab {
+    pub catalog: Catalog,
+    pub engine: &'static dyn Engine,
+    pub database: Box<dyn Database>,
+    pub loaded: LoadedDataset,
+    pub server: Option<PrivateServer>,
+    pub settings: BTreeMap<String, String>,
+    pub file: Option<PathBuf>,
+    definition: Definition,
+}
+
+impl Lab {
+    /// A private PostgreSQL server.
+    pub fn postgres(directory: &Path) -> Result<Lab> {
+        let catalog = Catalog::embedded()?;
+        let settings = settings(&catalog, "postgres")?;
+        let options =
+            StartOptions { data_dir: directory.into(), settings: settings.clone(), ..StartOptions::default() };
+        let server = server::start("postgres", &options)?;
+        let target = Target::Existing { engine: "postgres".into(), url: server.url() };
+        Lab::open(catalog, target, Some(server), None, settings)
+    }
+
+    /// A private SQLite file.
+    pub fn sqlite(directory: &Path) -> Result<Lab> {
+        let catalog = Catalog::embedded()?;
+        let settings = settings(&catalog, "sqlite")?;
+        let target = Target::Embedded { engine: "sqlite".into(), data_dir: directory.into() };
+        Lab::open(catalog, target, None, Some(directory.join("peers.db")), settings)
+    }
+
+    fn open(
+        catalog: Catalog,
+        target: Target,
+        server: Option<PrivateServer>,
+        file: Option<PathBuf>,
+        settings: BTreeMap<String, String>,
+    ) -> Result<Lab> {
+        let engine = engine::find(target.engine()).ok_or_else(|| failed(target.engine(), "is not compiled in"))?;
+        let url = server.as_ref().map(PrivateServer::url);
+        let label = target.label();
+        let to = ConnectTo { target, file: file.clone(), url, ask_password: None, settings: settings.clone() };
+        let database = engine.open(&to, Access::Provision).map_err(|error| error.at(label))?;
+        let definition = standard_definition(&catalog)?;
+        let loaded = LoadedDataset { facts: BTreeMap::new(), loads: Vec::new(), data_set_id: String::new() };
+        let mut lab = Lab { catalog, engine, database, loaded, server, settings, file, definition };
+        lab.loaded = lab.load(&["small"], LOOKUP_GB)?;
+        let request = lab.request(&["small"], LOOKUP_GB);
+        for table in dataset::tables(&lab.site()?, &request) {
+            dataset::warm(&lab.site()?, &table)?;
+        }
+        Ok(lab)
+    }
+
+    /// Where the data set is.
+    pub fn site(&self) -> Result<Site<'_>> {
+        Ok(Site {
+            db: self.database.as_ref(),
+            engine: self.engine.name(),
+            capabilities: self.engine.capabilities(),
+            definition: &self.definition,
+            blocks: &self.catalog.dataset(&self.definition.id)?.blocks,
+            label: self.engine.name(),
+        })
+    }
+
+    /// Loads the tables, unless they are there.
+    pub fn load(&self, tables: &[&str], size_gb: f64) -> Result<LoadedDataset> {
+        let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
+        dataset::ensure(&self.site()?, &self.request(tables, size_gb), watch)
+    }
+
+    fn request(&self, tables: &[&str], size_gb: f64) -> Request {
+        let tables = tables.iter().map(|table| (*table).to_owned()).collect();
+        Request { tables, size_gb, seed: SEED, sessions: host_cpus(), org: None }
+    }
+
+    /// Process id of the server.
+    pub fn server_pid(&self) -> Option<u32> {
+        self.server.as_ref().and_then(PrivateServer::pid)
+    }
+
+    /// Stops the server and removes it.
+    pub fn close(self) -> Result<()> {
+        drop(self.database);
+        self.server.map_or(Ok(()), PrivateServer::stop_and_remove)
+    }
+}
+
+fn settings(catalog: &Catalog, engine: &str) -> Result<BTreeMap<String, String>> {
+    Ok(catalog.profile(PROFILE)?.settings.get(engine).cloned().unwrap_or_default())
+}

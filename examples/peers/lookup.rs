@@ -1,0 +1,117 @@
+//! The comparisons of the cached lookup of one row by primary key.
+
+use std::path::PathBuf;
+
+use dbdyno::error::Result;
+use dbdyno::model::Drive;
+
+use crate::lab::Lab;
+use crate::pairs::{Comparison, Outcome, Pair, Rules, interleave};
+use crate::pgbench::Pgbench;
+use crate::{bare_sqlite, barest_routine, drive, failed};
+
+const DATABASE_TARGET: f64 = 3.5;
+const CLIENT_TARGET: f64 = 0.95;
+const SQLITE_TARGET: f64 = 0.95;
+/// At most 3 % overhead.
+const HARNESS_TARGET: f64 = 1.0 / 1.03;
+const UNIT: &str = "lookups/s";
+
+/// Database drive against pgbench.
+pub fn database(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
+    against_pgbench(lab, rules, Drive::Database, DATABASE_TARGET, jobs, seconds)
+}
+
+/// Client drive against pgbench.
+pub fn client(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
+    against_pgbench(lab, rules, Drive::Client, CLIENT_TARGET, jobs, seconds)
+}
+
+fn against_pgbench(
+    lab: &Lab,
+    rules: &Rules,
+    drive: Drive,
+    target: f64,
+    jobs: &[u32],
+    seconds: f64,
+) -> Result<Vec<Outcome>> {
+    let pgbench = Pgbench::find(lab)?;
+    let script = script(lab, seconds)?;
+    let selection = drive::lookup(lab, "", drive, seconds)?;
+    let one = |&jobs: &u32| {
+        let comparison = Comparison {
+            name: format!("PostgreSQL {} drive : pgbench -M prepared, {jobs} jobs", drive.name()),
+            unit: UNIT,
+            target,
+            ours: &mut || drive::run(lab, &selection, jobs),
+            peer: &mut || pgbench.script(&script, jobs, seconds),
+        };
+        interleave(rules, comparison)
+    };
+    jobs.iter().map(one).collect()
+}
+
+/// pgbench's script with the statement of our client drive.
+fn script(lab: &Lab, seconds: f64) -> Result<PathBuf> {
+    let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
+    let sql = drive::statement(&selection)?.sql.replace("$1", ":id");
+    let rows = lab.loaded.facts.get("small_rows").copied().unwrap_or_default();
+    let path = std::env::temp_dir().join(format!("dbdyno-peers-{}.sql", std::process::id()));
+    let text = format!("\\set id random(1, {rows})\n{sql};\n");
+    std::fs::write(&path, text).map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
+    Ok(path)
+}
+
+/// The generated routine against the barest loop: by the clock, and by the server's processor time.
+pub fn harness(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Vec<Outcome>> {
+    barest_routine::create(lab)?;
+    let selection = drive::lookup(lab, "", Drive::Database, seconds)?;
+    let by_clock = interleave(
+        rules,
+        Comparison {
+            name: "PostgreSQL generated routine : barest PL/pgSQL loop, 1 job".into(),
+            unit: UNIT,
+            target: HARNESS_TARGET,
+            ours: &mut || drive::run(lab, &selection, 1),
+            peer: &mut || barest_routine::run(lab, seconds),
+        },
+    )?;
+    barest_routine::drop_routine(lab)?;
+    let by_processor = by_processor(&by_clock);
+    Ok(vec![by_clock, by_processor])
+}
+
+/// The same pairs by ops per second of the server's processor time.
+fn by_processor(by_clock: &Outcome) -> Outcome {
+    let rate = |us: Option<f64>| us.map_or(f64::NAN, |us| 1e6 / us);
+    let pair = |pair: &Pair| {
+        let mut pair = *pair;
+        pair.ours.rate = rate(pair.ours.server_us);
+        pair.peer.rate = rate(pair.peer.server_us);
+        pair
+    };
+    Outcome {
+        name: "the same by processor time of the server".into(),
+        unit: "lookups/CPU s",
+        target: by_clock.target,
+        pairs: by_clock.pairs.iter().map(pair).collect(),
+        dropped: by_clock.dropped,
+    }
+}
+
+/// Our client loop on SQLite against a bare loop: a read transaction per op, and one per slice.
+pub fn sqlite(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Vec<Outcome>> {
+    let one = |(read_tx, one_transaction): (&str, bool)| {
+        let selection = drive::lookup(lab, &format!(":read_tx={read_tx}"), Drive::Client, seconds)?;
+        let sql = drive::statement(&selection)?.sql.clone();
+        let comparison = Comparison {
+            name: format!("SQLite client drive, read_tx={read_tx} : bare loop over its C interface, 1 job"),
+            unit: UNIT,
+            target: SQLITE_TARGET,
+            ours: &mut || drive::run(lab, &selection, 1),
+            peer: &mut || bare_sqlite::run(lab, &sql, seconds, one_transaction),
+        };
+        interleave(rules, comparison)
+    };
+    [("op", false), ("slice", true)].into_iter().map(one).collect()
+}

@@ -1,0 +1,132 @@
+//! Pairs: ours and the peer in turns, and which pairs count.
+
+use dbdyno::error::Result;
+use dbdyno::stats::summary::median;
+
+use crate::machine::{Meter, Usage};
+
+/// A comparison gives up after this many tries per pair wanted.
+const TRIES_PER_PAIR: usize = 3;
+
+/// When a pair counts, and how many are wanted.
+pub struct Rules {
+    pub pairs: usize,
+    /// Largest share of the processors that steal, and that other programs, may have taken in either half.
+    pub taken: f64,
+    /// The server whose processor time is measured.
+    pub server_pid: Option<u32>,
+}
+
+/// What one side did in its half.
+#[derive(Debug, Clone, Copy)]
+pub struct Done {
+    /// In the comparison's unit.
+    pub rate: f64,
+    /// Ops of the whole half, warm-up included; absent where processor time per op says nothing.
+    pub ops: Option<f64>,
+}
+
+/// Two sides.
+pub struct Comparison<'a> {
+    pub name: String,
+    pub unit: &'static str,
+    /// Least ratio of the rates, ours to the peer's.
+    pub target: f64,
+    pub ours: &'a mut dyn FnMut() -> Result<Done>,
+    pub peer: &'a mut dyn FnMut() -> Result<Done>,
+}
+
+/// One half as measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Half {
+    pub rate: f64,
+    pub client_us: Option<f64>,
+    pub server_us: Option<f64>,
+}
+
+/// A pair that counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair {
+    pub ours: Half,
+    pub peer: Half,
+}
+
+/// A comparison, done.
+pub struct Outcome {
+    pub name: String,
+    pub unit: &'static str,
+    pub target: f64,
+    pub pairs: Vec<Pair>,
+    pub dropped: usize,
+}
+
+impl Outcome {
+    /// Median of a figure of ours or of the peer; absent if no pair counts or it is unknown.
+    pub fn median(&self, figure: impl Fn(&Pair) -> Option<f64>) -> Option<f64> {
+        median(&self.pairs.iter().filter_map(figure).collect::<Vec<_>>())
+    }
+    /// Median of the ratios; absent if no pair counts.
+    pub fn ratio(&self) -> Option<f64> {
+        median(&self.ratios())
+    }
+    /// Ratios of the rates, in ascending order.
+    pub fn ratios(&self) -> Vec<f64> {
+        let mut ratios: Vec<f64> = self.pairs.iter().map(|pair| pair.ours.rate / pair.peer.rate).collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios
+    }
+}
+
+/// Runs the comparison. Every other pair begins with the peer, so that neither side is always the second.
+pub fn interleave(rules: &Rules, mut comparison: Comparison<'_>) -> Result<Outcome> {
+    let Comparison { name, unit, target, .. } = &comparison;
+    let mut outcome = Outcome { name: name.clone(), unit, target: *target, pairs: Vec::new(), dropped: 0 };
+    eprintln!("{name}");
+    for number in 0..rules.pairs * TRIES_PER_PAIR {
+        if outcome.pairs.len() == rules.pairs {
+            break;
+        }
+        let ((ours, our_usage), (peer, peer_usage)) = run_pair(rules, &mut comparison, number % 2 == 1)?;
+        let counts = [our_usage, peer_usage].iter().all(|usage| usage.steal.max(usage.others) <= rules.taken);
+        report(&ours, &peer, &our_usage, &peer_usage, counts);
+        if counts {
+            outcome.pairs.push(Pair { ours, peer });
+        } else {
+            outcome.dropped += 1;
+        }
+    }
+    Ok(outcome)
+}
+
+type Measured = (Half, Usage);
+
+fn run_pair(rules: &Rules, comparison: &mut Comparison<'_>, peer_first: bool) -> Result<(Measured, Measured)> {
+    if peer_first {
+        let peer = half(rules, comparison.peer)?;
+        return Ok((half(rules, comparison.ours)?, peer));
+    }
+    let ours = half(rules, comparison.ours)?;
+    Ok((ours, half(rules, comparison.peer)?))
+}
+
+fn half(rules: &Rules, side: &mut dyn FnMut() -> Result<Done>) -> Result<Measured> {
+    let meter = Meter::start(rules.server_pid)?;
+    let done = side()?;
+    let usage = meter.usage()?;
+    let per_op_us = |seconds: f64| done.ops.map(|ops| seconds * 1e6 / ops.max(1.0));
+    let server_us = rules.server_pid.and_then(|_| per_op_us(usage.server_s));
+    Ok((Half { rate: done.rate, client_us: per_op_us(usage.client_s), server_us }, usage))
+}
+
+fn report(ours: &Half, peer: &Half, our_usage: &Usage, peer_usage: &Usage, counts: bool) {
+    let percent = |share: fn(&Usage) -> f64| 100.0 * share(our_usage).max(share(peer_usage));
+    eprintln!(
+        "  {:>12.0} : {:<12.0} = {:.3}   steal {:.1} %, others {:.1} %{}",
+        ours.rate,
+        peer.rate,
+        ours.rate / peer.rate,
+        percent(|usage| usage.steal),
+        percent(|usage| usage.others),
+        if counts { "" } else { "   dropped" }
+    );
+}

@@ -1,0 +1,75 @@
+//! The result as a table.
+
+use comfy_table::{Table, presets};
+
+use crate::machine;
+use crate::pairs::{Half, Outcome};
+
+const HEAD: [&str; 9] =
+    ["ours : peer", "unit", "ours", "peer", "ratio", "min..max", "target", "client us/op", "server us/op"];
+
+/// One line per comparison.
+pub fn render(outcomes: &[Outcome]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN).set_header(HEAD);
+    for outcome in outcomes {
+        table.add_row(row(outcome));
+    }
+    table.to_string()
+}
+
+fn row(outcome: &Outcome) -> [String; 9] {
+    let rate = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
+    [
+        outcome.name.clone(),
+        outcome.unit.into(),
+        rate(outcome.median(|pair| Some(pair.ours.rate))),
+        rate(outcome.median(|pair| Some(pair.peer.rate))),
+        outcome.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}")),
+        range(&outcome.ratios()),
+        target(outcome),
+        both(outcome, |half| half.client_us),
+        both(outcome, |half| half.server_us),
+    ]
+}
+
+fn range(ratios: &[f64]) -> String {
+    match (ratios.first(), ratios.last()) {
+        (Some(least), Some(most)) => format!("{least:.3}..{most:.3}"),
+        _ => "-".into(),
+    }
+}
+
+fn target(outcome: &Outcome) -> String {
+    let word = match outcome.ratio() {
+        None => "not measured",
+        Some(ratio) if ratio >= outcome.target => "reached",
+        Some(_) => "MISSED",
+    };
+    format!(">= {:.2} {word}", outcome.target)
+}
+
+/// A figure of ours and of the peer.
+fn both(outcome: &Outcome, figure: fn(&Half) -> Option<f64>) -> String {
+    let (ours, peer) = (outcome.median(|pair| figure(&pair.ours)), outcome.median(|pair| figure(&pair.peer)));
+    match (ours, peer) {
+        (Some(ours), Some(peer)) => format!("{ours:.2} : {peer:.2}"),
+        _ => "-".into(),
+    }
+}
+
+/// What a reader must know to judge the table.
+pub fn footer(taken_percent: f64, versions: &[String], outcomes: &[Outcome]) -> String {
+    let kept: usize = outcomes.iter().map(|outcome| outcome.pairs.len()).sum();
+    let dropped: usize = outcomes.iter().map(|outcome| outcome.dropped).sum();
+    format!(
+        "Medians of {kept} pairs; {dropped} dropped because the host (steal) or other programs took more than \
+         {taken_percent} % of the processors.\n\
+         ratio: median of ours/peer within a pair. us/op: processor time per op.\n\
+         pgbench: one thread per client, Unix socket, generic plans as ours, results as text; ours are binary.\n\
+         Machine: {}; {}; dbdyno {}.",
+        machine::describe(),
+        versions.join("; "),
+        env!("CARGO_PKG_VERSION"),
+    )
+}
