@@ -17,13 +17,21 @@ use crate::pairs::Done;
 const BATCH: u64 = 10_000;
 
 /// Loops for `seconds` over `sql` with one bind: lookups per second. With `one_transaction` all reads share one.
+/// In a thread of its own as our jobs are, since the memory allocator favours the main thread.
 pub fn run(lab: &Lab, sql: &str, seconds: f64, one_transaction: bool) -> Result<Done> {
+    let rows = lab.loaded.facts.get("small_rows").copied().unwrap_or_default() as u64;
     let connection = connect(lab)?;
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(move || lookups(&connection, sql, rows, seconds, one_transaction));
+        thread.join().unwrap_or_else(|_| Err(failed("bare loop", "panicked")))
+    })
+}
+
+fn lookups(connection: &Connection, sql: &str, rows: u64, seconds: f64, one_transaction: bool) -> Result<Done> {
     if one_transaction {
         connection.execute_batch("begin").map_err(|error| named(&error))?;
     }
-    let mut statement = Bare::prepare(&connection, sql)?;
-    let rows = lab.loaded.facts.get("small_rows").copied().unwrap_or_default() as u64;
+    let mut statement = Bare::prepare(connection, sql)?;
     let mut keys = KeyStream::for_job(SEED, 1);
     let (start, mut ops) = (Instant::now(), 0);
     while start.elapsed().as_secs_f64() < seconds {
