@@ -38,7 +38,8 @@ pub struct Console {
 #[derive(Default)]
 struct State {
     header_shown: bool,
-    /// Name of the selection under test, and what the progress line says of it.
+    /// Number and name of the test under way, and what the progress line says of it.
+    seq: u32,
     name: String,
     now: String,
     /// Estimated length of all tests, in s.
@@ -79,15 +80,13 @@ impl Console {
             Event::Load(event) => self.load(event),
             Event::Loaded(result) => self.line(&live_table::load_line(result)),
             Event::RunStarted { run_id } => self.line(&format!("run {run_id}")),
-            Event::TestStarted { selection, jobs, run_left_s, .. } => {
-                self.test_started(selection, *jobs);
+            Event::TestStarted { seq, selection, jobs, run_left_s } => {
+                self.test_started(*seq, selection, *jobs);
                 self.left(*run_left_s);
             }
             Event::TestProgress { run_left_s, .. } => self.left(*run_left_s),
             Event::TestDone(result) => self.test(result),
-            Event::TestFailed { selection, jobs, error } => {
-                self.line(&format!("{} failed: {error}", live_table::running(selection, *jobs)));
-            }
+            Event::TestFailed { jobs, error, .. } => self.failed(*jobs, &error.to_string()),
         }
     }
 
@@ -118,8 +117,9 @@ impl Console {
         self.bar.set_message(message);
     }
 
-    fn test_started(&self, selection: &Selection, jobs: u32) {
+    fn test_started(&self, seq: u32, selection: &Selection, jobs: u32) {
         let mut state = self.state();
+        state.seq = seq;
         state.name = live_table::name(selection);
         state.now = live_table::running(selection, jobs);
     }
@@ -154,15 +154,28 @@ impl Console {
     }
 
     fn test(&self, result: &TestResult) {
+        let row = live_table::row(result, &self.state().name, self.width, self.color);
+        self.row(&row);
+    }
+
+    fn failed(&self, jobs: u32, error: &str) {
+        let state = self.state();
+        let row = live_table::failed_row(state.seq, &state.name, jobs, self.width);
+        drop(state);
+        self.row(&row);
+        let line = format!("    {error}");
+        self.line(&if self.terminal { live_table::shortened(&line, self.width) } else { line });
+    }
+
+    /// A row of the growing table, above the bar.
+    fn row(&self, row: &str) {
         if self.quiet {
             return;
         }
-        let mut state = self.state();
-        let header = (!std::mem::replace(&mut state.header_shown, true)).then(|| live_table::header(self.width));
-        let row = live_table::row(result, &state.name, self.width, self.color);
-        drop(state);
+        let first = !std::mem::replace(&mut self.state().header_shown, true);
+        let header = first.then(|| live_table::header(self.width));
         self.bar.suspend(|| {
-            for line in header.iter().chain([&row]) {
+            for line in header.as_deref().into_iter().chain([row]) {
                 if self.rows_to_stdout { super::out::print(line) } else { eprintln!("{line}") }
             }
         });

@@ -72,6 +72,11 @@ impl Context {
         }
     }
 
+    /// Columns that a listing must fit; none if it goes to a file or another program, which get everything.
+    pub fn fit(&self) -> Option<usize> {
+        std::io::stdout().is_terminal().then(|| self.width())
+    }
+
     /// Columns of the terminal; 80 if it is none.
     pub fn width(&self) -> usize {
         let (_, columns) = console::Term::stdout().size();

@@ -48,6 +48,13 @@ pub fn row(test: &TestResult, name: &str, width: usize, color: bool) -> String {
     figures + &verdict(test, left, color)
 }
 
+/// A test that could not be measured as a row of the growing table.
+pub fn failed_row(seq: u32, name: &str, jobs: u32, width: usize) -> String {
+    let names = name_width(width);
+    let name = shortened(name, names);
+    format!("{seq:>3} {name:<names$} {jobs:>4} {:>16} {:>7} {:>7} {:>4} invalid", "-", "-", "-", "-")
+}
+
 /// The verdict in at most `width` columns: its word, and the reason if there is room.
 fn verdict(test: &TestResult, width: usize, color: bool) -> String {
     let status = test.verdict.status;
@@ -84,7 +91,8 @@ pub fn name(selection: &Selection) -> String {
     if shown.is_empty() { workload.id.clone() } else { format!("{}:{}", workload.id, shown.join(",")) }
 }
 
-fn shortened(text: &str, width: usize) -> String {
+/// A text of at most `width` characters; `~` says that there was more.
+pub fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_string();
     }
@@ -147,5 +155,13 @@ mod tests {
     fn durations_get_a_fitting_unit() {
         assert_eq!([duration_us(12.3), duration_us(1500.0), duration_us(2.5e6)], ["12.3 us", "1.50 ms", "2.50 s"]);
         assert_eq!([time(65.4), time(7384.0), time(f64::INFINITY)], ["1:05", "2:03:04", "unknown time"]);
+    }
+
+    #[test]
+    fn rows_fit_the_narrow_terminal_and_lie_under_their_header() {
+        let row = failed_row(12, "TP-LIGHT:update_pct=40", 16, 80);
+        assert_eq!(header(80).find("verdict"), row.find("invalid"));
+        assert!(header(80).len() <= 80 && row.contains(" TP-LIGHT:update_pct=~ "), "{row}");
+        assert!(failed_row(12, "TP-LIGHT:update_pct=40", 16, 120).contains(" TP-LIGHT:update_pct=40 "));
     }
 }

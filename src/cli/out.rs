@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::live_table::shortened;
 use crate::error::{Error, Kind, Result};
 
 /// Prints a text, adding a newline if it does not end with one.
@@ -24,6 +25,11 @@ pub fn json<T: serde::Serialize>(document: &T) -> Result<()> {
     Ok(())
 }
 
+/// Between two columns.
+const SEPARATOR: &str = "  ";
+/// A shortened column keeps this many characters.
+const NARROWEST: usize = 12;
+
 /// A plain listing: columns as wide as their longest cell.
 pub struct Table {
     head: Vec<String>,
@@ -41,17 +47,29 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text, two spaces between columns, no space at line ends.
-    pub fn render(&self) -> String {
+    /// The table as text, two spaces between columns, no space at line ends. If `width` is given, the widest column
+    /// is shortened to fit.
+    pub fn render(&self, width: Option<usize>) -> String {
         let lines: Vec<&Vec<String>> = std::iter::once(&self.head).chain(&self.rows).collect();
-        let width =
+        let longest =
             |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
-        let widths: Vec<usize> = (0..self.head.len()).map(|column| width(column).unwrap_or(0)).collect();
+        let mut widths: Vec<usize> = (0..self.head.len()).map(|column| longest(column).unwrap_or(0)).collect();
+        if let Some(width) = width {
+            shrink(&mut widths, width);
+        }
         let line = |cells: &Vec<String>| {
-            let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-            padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
+            let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{:<width$}", shortened(cell, *width)));
+            padded.collect::<Vec<_>>().join(SEPARATOR).trim_end().to_string()
         };
         lines.into_iter().map(|cells| line(cells) + "\n").collect()
+    }
+}
+
+/// Takes from the widest column what is too much for `width`; it keeps some characters in any case.
+fn shrink(widths: &mut [usize], width: usize) {
+    let total = widths.iter().sum::<usize>() + SEPARATOR.len() * widths.len().saturating_sub(1);
+    if let Some(widest) = widths.iter_mut().max() {
+        *widest = widest.saturating_sub(total.saturating_sub(width)).max((*widest).min(NARROWEST));
     }
 }
 
@@ -64,6 +82,14 @@ mod tests {
         let mut table = Table::new(&["id", "name"]);
         table.row(["1".into(), "a long name".into()]);
         table.row(["12".into(), String::new()]);
-        assert_eq!(table.render(), "id  name\n1   a long name\n12\n");
+        assert_eq!(table.render(None), "id  name\n1   a long name\n12\n");
+    }
+
+    #[test]
+    fn the_widest_column_is_shortened_to_fit() {
+        let mut table = Table::new(&["id", "title", "unit"]);
+        table.row(["1".into(), "a title that is far too long".into(), "qps".into()]);
+        let text = table.render(Some(27));
+        assert_eq!(text, "id  title              unit\n1   a title that is ~  qps\n");
     }
 }

@@ -38,11 +38,9 @@ pub(super) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts `command` with its output in the log of `home`, in a process group of its own, so that Ctrl-C in the
-    /// terminal reaches only us: we stop it when we are done with it.
+    /// Starts `command` with its output in the log of `home`.
     pub(super) fn spawn(mut command: Command, home: &Path, account: Option<&Account>) -> Result<Daemon> {
         prepare(&mut command, home, account)?;
-        command.process_group(0);
         command.spawn().map(|child| Daemon { child }).map_err(|error| cannot_run(&command, &error))
     }
 
@@ -77,6 +75,8 @@ pub(super) fn run_to_end(mut command: Command, home: &Path, account: Option<&Acc
     Err(Error::target(program, format!("failed: {}", last_log_lines(home))))
 }
 
+/// Output to the log, a clean environment, the right user, and a process group of its own, so that Ctrl-C in the
+/// terminal reaches only us: we stop it when we are done with it.
 fn prepare(command: &mut Command, home: &Path, account: Option<&Account>) -> Result<()> {
     let path = home.join(LOG_FILE);
     let log = OpenOptions::new().create(true).append(true).open(&path);
@@ -85,6 +85,7 @@ fn prepare(command: &mut Command, home: &Path, account: Option<&Account>) -> Res
     command.env_clear().env("LC_ALL", "C");
     command.envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.stdin(Stdio::null()).stdout(log).stderr(second).current_dir(home);
+    command.process_group(0);
     if let Some(account) = account {
         command.uid(account.uid).gid(account.gid);
     }

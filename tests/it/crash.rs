@@ -66,6 +66,20 @@ fn an_interrupt_while_loading_leaves_nothing() {
 }
 
 #[test]
+fn ctrl_c_in_the_terminal_while_the_server_is_created_is_an_interrupt() {
+    use std::os::unix::process::CommandExt;
+    let desk = Desk::new();
+    let line = format!("run postgres {BASE} --quiet");
+    let mut run = desk.command(&line);
+    run.process_group(0).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let run = run.spawn().unwrap();
+    until("initdb works", || desk.data().join("dbdyno-postgres/data/base").exists());
+    let group = rustix::process::Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
+    rustix::process::kill_process_group(group, Signal::INT).unwrap();
+    assert_interrupted(&desk, ended(run, &line));
+}
+
+#[test]
 fn an_interrupt_in_the_warm_up_stores_no_figures() {
     let desk = Desk::new();
     let line = format!("run postgres {BASE} --warmup 100s --quiet");

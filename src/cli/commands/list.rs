@@ -40,7 +40,7 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
     for entry in &list.entries {
         table.row(list.columns.iter().map(|column| cell(&entry[*column])));
     }
-    out::print(&table.render());
+    out::print(&table.render(context.fit()));
     Ok(())
 }
 

@@ -37,7 +37,7 @@ fn list(context: &Context) -> Result<()> {
         let name = run.name.unwrap_or_default();
         table.row([run.id.to_string(), name, run.target, started, run.status.name().into(), run.tests.to_string()]);
     }
-    out::print(&table.render());
+    out::print(&table.render(context.fit()));
     Ok(())
 }
 
