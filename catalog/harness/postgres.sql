@@ -3,6 +3,8 @@
 -- Ops run in bursts: one timed op, then stride - 1 ops without a look at the clock, and so on. Within a burst the
 -- loop costs a counted FOR and one step of the key generator per op. A burst is never longer than the rest of the
 -- slice allows at the mean op time seen so far, so that slow ops keep the deadline whatever the stride is.
+-- Where every op is timed the end of one is the start of the next. Where some are, the clock is read right before a
+-- timed op too: the bookkeeping between bursts takes longer than a short op and would be taken for its time.
 -- The array of samples grows by array_append onto itself, which PL/pgSQL does in place.
 --
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
@@ -32,7 +34,7 @@ begin
   v_begin := clock_timestamp();
   v_now := v_begin;
   while v_burst > 0 loop
-    v_before := v_now;
+    v_before := case when p_stride = 1 then v_now else clock_timestamp() end;
     for v_op in 1..v_burst loop
       v_seed := v_seed * 48271 % 2147483647;
       {{body}}
@@ -86,7 +88,7 @@ begin
   v_begin := clock_timestamp();
   v_now := v_begin;
   while v_burst > 0 loop
-    v_before := v_now;
+    v_before := case when p_stride = 1 then v_now else clock_timestamp() end;
     for v_op in 1..v_burst loop
       v_seed := v_seed * 48271 % 2147483647;
       {{body}}

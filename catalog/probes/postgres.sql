@@ -20,6 +20,10 @@ select xact_commit as commits, xact_rollback as rollbacks, deadlocks, blks_hit +
   temp_bytes
 from pg_stat_database where datname = current_database()
 
+-- name: counters.durability
+-- a gauge: 1 if a commit waits until the log is on durable storage
+select (current_setting('fsync')::boolean and current_setting('synchronous_commit') <> 'off')::int as durable
+
 -- name: counters.tables
 -- only our own tables and their indexes
 select sum(pg_stat_get_numscans(c.oid)) filter (where c.relkind = 'r') as seq_scans,

@@ -4,6 +4,12 @@
 -- name: version
 select sqlite_version() as version
 
+-- name: counters.durability
+-- a gauge: 1 if a commit waits until the log is on durable storage. With a write-ahead log that takes synchronous =
+-- full (2); "normal" syncs at checkpoints only.
+select synchronous >= 2 and journal_mode not in ('off', 'memory') as durable
+from pragma_synchronous, pragma_journal_mode
+
 -- name: settings.pragmas
 -- of the session that asks; jobs' sessions are opened with the same settings
 select 'journal_mode' as name, journal_mode as value from pragma_journal_mode

@@ -2,7 +2,7 @@
 
 use super::scope::{self, Scope, unchecked};
 use super::words::{number, percent};
-use crate::model::{Claim, Reason, Status, TestResult};
+use crate::model::{Claim, Reason, TestResult};
 
 /// Largest difference as a fraction of what we expect.
 pub const TOLERANCE: f64 = 0.005;
@@ -12,25 +12,56 @@ const EVENTS_PER_READING: f64 = 10.0;
 /// Events of any counter that one job may cause per second beside its ops (the call of a slice, its end).
 const EVENTS_PER_JOB_SECOND: f64 = 2.0;
 
-/// The reasons that follow from the cross-checks: `crosscheck` (invalid) if a counter differs, a note `unchecked`
-/// (valid) if it is missing.
+/// The reasons that follow from the cross-checks: `crosscheck` (invalid) if a counter differs. One note `unchecked`
+/// (valid) if none could be made; engines count different things, so one that was made is enough.
 ///
 /// In a cross-check `what` is the database's counter (also `commits`); `per` and the names in `equals` are our own
 /// counts. The counter may differ by 0.5 %, and may further exceed our count by what is not ops: our probe's and
 /// slices' own statements, and failed ops that got part of the way.
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
-    let applying = claims.iter().filter(|claim| scope::applies(claim, result, engine));
-    applying.filter_map(|claim| check(result, &scope, claim)).collect()
+    let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
+    let checks: Vec<Check> = applying.map(|claim| check(result, &scope, claim)).collect();
+    let made = checks.iter().any(|check| matches!(check, Check::Made(_)));
+    let missing: Vec<&str> = checks.iter().filter_map(Check::missing).collect();
+    let note = (!made && !missing.is_empty())
+        .then(|| unchecked(format!("nothing could be cross-checked, not known here: {}", missing.join(", "))));
+    checks.into_iter().filter_map(Check::reason).chain(note).collect()
 }
 
-fn check(result: &TestResult, scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
+/// What became of a claim.
+enum Check<'a> {
+    /// Compared, with what was found wrong.
+    Made(Option<Reason>),
+    /// The counter of this name is missing.
+    Missing(&'a str),
+    /// The claim itself is wrong.
+    Unusable(String),
+}
+
+impl<'a> Check<'a> {
+    fn missing(&self) -> Option<&'a str> {
+        match self {
+            Check::Missing(name) => Some(name),
+            Check::Made(_) | Check::Unusable(_) => None,
+        }
+    }
+    fn reason(self) -> Option<Reason> {
+        match self {
+            Check::Made(reason) => reason,
+            Check::Missing(_) => None,
+            Check::Unusable(text) => Some(unchecked(text)),
+        }
+    }
+}
+
+fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim) -> Check<'a> {
     let Some(counted) = scope.counter(&claim.what) else {
-        return Some(unchecked(format!("cross-check not made, {} is not known here", claim.what)));
+        return Check::Missing(&claim.what);
     };
     match expected(scope, claim) {
-        Err(text) => Some(unchecked(format!("cross-check of {} not made: {text}", claim.what))),
-        Ok(expected) => differs(result, counted, expected).then(|| broken(claim, counted, expected)),
+        Err(text) => Check::Unusable(format!("cross-check of {} not made: {text}", claim.what)),
+        Ok(expected) => Check::Made(differs(result, counted, expected).then(|| broken(claim, counted, expected))),
     }
 }
 
@@ -39,7 +70,7 @@ fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
     let equals = claim.equals.as_ref().ok_or("the claim has no 'equals'")?;
     let per = claim.per.as_deref();
     let divisor = scope.divisor(per).ok_or_else(|| format!("{} is not known here", per.unwrap_or_default()))?;
-    Ok(scope.eval(equals)? * divisor)
+    Ok(scope.equals(equals)? * divisor)
 }
 
 fn differs(result: &TestResult, counted: f64, expected: f64) -> bool {
@@ -65,25 +96,22 @@ fn broken(claim: &Claim, counted: f64, expected: f64) -> Reason {
         number(expected),
         claim.because
     );
-    Reason { status: Status::Invalid, code: "crosscheck".into(), text }
+    scope::broken(claim, "crosscheck", text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::Expr;
+    use crate::model::{Expr, Status};
 
     fn claim(what: &str, per: Option<&str>, equals: &str) -> Claim {
         Claim {
             what: what.into(),
             per: per.map(String::from),
-            min: None,
-            max: None,
             equals: Some(Expr(equals.into())),
-            engines: vec![],
-            drives: vec![],
             because: "ops were lost".into(),
+            ..Claim::default()
         }
     }
 
@@ -125,10 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_checked_is_a_note() {
-        let result = fixture::result();
-        let note = judge(&result, &[claim("index_scans", None, "ops")], "sqlite").pop().unwrap();
-        assert_eq!((note.status, note.code.as_str()), (Status::Valid, "unchecked"));
+    fn one_note_says_that_nothing_could_be_checked() {
+        let mut result = fixture::result();
+        let claims = [claim("index_scans", None, "ops"), claim("statements_run", None, "ops")];
+        let note = judge(&result, &claims, "sqlite").pop().unwrap();
+        let text = "nothing could be cross-checked, not known here: index_scans, statements_run";
+        assert_eq!((note.status, note.code.as_str(), note.text.as_str()), (Status::Valid, "unchecked", text));
+        result.counters = fixture::counters(&[("statements_run", 120_000.0)]);
+        assert_eq!(judge(&result, &claims, "sqlite"), []);
         let (valid, text) = status(1.0, &claim("index_scans", None, "nothing"), 0).unwrap();
         assert!(valid == Status::Valid && text.contains("'nothing'"), "{text}");
     }

@@ -31,6 +31,7 @@ pub(crate) fn result() -> TestResult {
         revision: 1,
         hash: "0".into(),
         params: [("org".to_string(), "heap".to_string())].into(),
+        chosen: Default::default(),
         drive: Drive::Client,
         nodes: 1,
         jobs: 2,

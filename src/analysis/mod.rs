@@ -10,6 +10,7 @@ pub mod limiter;
 pub mod little;
 pub mod ramp;
 pub mod rates;
+mod samples;
 pub mod scope;
 pub mod verdict;
 mod words;

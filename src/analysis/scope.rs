@@ -5,22 +5,28 @@ use crate::model::{Claim, Expr, Facts, Reason, Status, TestResult};
 /// Our own counts that a claim may name.
 const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
 
+/// Counters whose value counts, not its growth.
+const GAUGES: [&str; 1] = ["durable"];
+
 /// The names of one test: data set facts, numeric parameters, `jobs`, our own counts, counters.
 pub struct Scope<'a> {
     result: &'a TestResult,
-    facts: Facts,
+    /// Data set facts, numeric parameters, `jobs`.
+    given: Facts,
+    /// Our own counts.
+    counted: Facts,
 }
 
 impl<'a> Scope<'a> {
     /// The scope of a result. Facts of the result win over parameters of the same name.
     pub fn new(result: &'a TestResult) -> Self {
         let number = |(name, text): (&String, &String)| Some((name.clone(), text.parse().ok()?));
-        let mut facts: Facts = result.params.iter().filter_map(number).collect();
-        facts.extend(result.facts.clone());
-        facts.insert("jobs".into(), f64::from(result.jobs));
-        let scope = Scope { result, facts: Facts::new() };
-        facts.extend(OWN.iter().filter_map(|&name| Some((name.to_string(), scope.own(name)?))));
-        Scope { facts, ..scope }
+        let mut given: Facts = result.params.iter().filter_map(number).collect();
+        given.extend(result.facts.clone());
+        given.insert("jobs".into(), f64::from(result.jobs));
+        let scope = Scope { result, given, counted: Facts::new() };
+        let counted = OWN.iter().filter_map(|&name| Some((name.to_string(), scope.own(name)?))).collect();
+        Scope { counted, ..scope }
     }
     /// One of our own counts over the whole test.
     ///
@@ -35,8 +41,12 @@ impl<'a> Scope<'a> {
             _ => None,
         }
     }
-    /// A counter's difference over the whole test.
+    /// A counter's difference over the whole test; a gauge's least value.
     pub fn counter(&self, name: &str) -> Option<f64> {
+        if GAUGES.contains(&name) {
+            let values = self.result.snapshots.iter().filter_map(|snapshot| snapshot.counters.get(name));
+            return values.reduce(f64::min);
+        }
         self.result.counters.get(name)
     }
     /// The divisor of a claim: 1 if there is none; `s` seconds, `job_s` seconds times jobs, our own counts, counters.
@@ -48,19 +58,30 @@ impl<'a> Scope<'a> {
             Some(name) => self.own(name).or_else(|| self.counter(name)),
         }
     }
-    /// Evaluates an expression over the facts and our own counts.
+    /// Evaluates what a counter must equal: our own counts win over parameters of the same name.
     ///
     /// # Errors
     /// As `Expr::eval`.
-    pub fn eval(&self, expr: &Expr) -> Result<f64, String> {
-        expr.eval(&self.facts)
+    pub fn equals(&self, expr: &Expr) -> Result<f64, String> {
+        let mut facts = self.given.clone();
+        facts.extend(self.counted.clone());
+        expr.eval(&facts)
     }
-}
-
-/// True if the claim holds for this engine and the test's drive.
-pub fn applies(claim: &Claim, result: &TestResult, engine: &str) -> bool {
-    let listed = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
-    listed(&claim.engines, engine) && listed(&claim.drives, result.drive.name())
+    /// Evaluates a bound: parameters win over our own counts of the same name.
+    ///
+    /// # Errors
+    /// As `Expr::eval`.
+    pub fn bound(&self, expr: &Expr) -> Result<f64, String> {
+        let mut facts = self.counted.clone();
+        facts.extend(self.given.clone());
+        expr.eval(&facts)
+    }
+    /// True if the claim says something about this test on this engine.
+    pub fn applies(&self, claim: &Claim, engine: &str) -> bool {
+        let listed = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
+        let empty = claim.when.as_ref().is_some_and(|name| self.own(name).or_else(|| self.counter(name)) == Some(0.0));
+        listed(&claim.engines, engine) && listed(&claim.drives, self.result.drive.name()) && !empty
+    }
 }
 
 /// The claim's quotient in words: `physical_reads per ops`.
@@ -69,6 +90,12 @@ pub fn name(claim: &Claim) -> String {
         Some(per) => format!("{} per {per}", claim.what),
         None => claim.what.clone(),
     }
+}
+
+/// The reason of a claim that does not hold; the code is `code` unless the claim has its own.
+pub fn broken(claim: &Claim, code: &str, text: String) -> Reason {
+    let code = claim.code.as_deref().unwrap_or(code).into();
+    Reason { status: claim.status.unwrap_or(Status::Invalid), code, text }
 }
 
 /// The note of a claim that cannot be checked.
@@ -80,6 +107,7 @@ pub fn unchecked(text: String) -> Reason {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
+    use crate::model::{Moment, Snapshot};
 
     #[test]
     fn names_stand_for_the_whole_test() {
@@ -88,10 +116,35 @@ mod tests {
         result.params.insert("rpt".into(), "2".into());
         result.counters = fixture::counters(&[("wal_syncs", 7.0)]);
         let scope = Scope::new(&result);
-        assert_eq!(scope.eval(&Expr("ops * rpt + jobs + small_rows".into())), Ok(272_002.0));
+        assert_eq!(scope.equals(&Expr("ops * rpt + jobs + small_rows".into())), Ok(272_002.0));
         assert_eq!(scope.own("units"), Some(4_560_000.0));
         assert_eq!((scope.divisor(None), scope.divisor(Some("s"))), (Some(1.0), Some(12.0)));
         assert_eq!((scope.divisor(Some("job_s")), scope.divisor(Some("wal_syncs"))), (Some(24.0), Some(7.0)));
         assert_eq!(scope.divisor(Some("unknown")), None);
+    }
+
+    #[test]
+    fn a_parameter_wins_in_bounds_and_a_count_in_what_a_counter_equals() {
+        let mut result = fixture::result();
+        result.params.insert("rows".into(), "320".into());
+        let scope = Scope::new(&result);
+        assert_eq!(scope.bound(&Expr("rows".into())), Ok(320.0));
+        assert_eq!(scope.bound(&Expr("ops".into())), Ok(120_000.0));
+        assert_eq!(scope.equals(&Expr("rows".into())), Ok(120_000.0));
+    }
+
+    #[test]
+    fn a_gauge_is_its_least_value_and_what_is_0_makes_a_claim_moot() {
+        let mut result = fixture::result();
+        let durable = Claim { when: Some("durable".into()), ..Claim::default() };
+        assert!(Scope::new(&result).applies(&durable, "postgres"));
+        for (moment, value) in [(Moment::Begin, 1.0), (Moment::End, 0.0)] {
+            let counters = fixture::counters(&[("durable", value)]);
+            result.snapshots.push(Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 });
+        }
+        let scope = Scope::new(&result);
+        assert_eq!(scope.counter("durable"), Some(0.0));
+        assert!(!scope.applies(&durable, "postgres"));
+        assert!(scope.applies(&Claim::default(), "postgres"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::scope::unchecked;
 use super::words::{number, percent};
-use super::{contract, crosscheck, little};
+use super::{contract, crosscheck, little, samples};
 use crate::model::{Claim, Reason, Status, TestResult, Verdict};
 use crate::stats::steadiness;
 
@@ -12,8 +12,6 @@ const ERRORS_INVALID: f64 = 0.001;
 const STEAL_LIMIT: f64 = 0.02;
 /// Our process is the limit from this fraction of a core per job (or of all cores) on.
 const CLIENT_LIMIT: f64 = 0.9;
-/// Fewer ops in the window than this are too few.
-const FEWEST_OPS: u64 = 30;
 /// Fewer ops per second of the series than this only show whole numbers, not a trend.
 const FEWEST_OPS_PER_POINT: f64 = 10.0;
 /// A shorter interval at the edge of the window says too little, in seconds.
@@ -39,7 +37,7 @@ pub struct JudgeContext<'a> {
 /// Judges a test from everything known about it. `result.verdict` is not read.
 pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx: &JudgeContext<'_>) -> Verdict {
     let mut reasons: Vec<Reason> = [
-        samples(result),
+        samples::judge(result),
         errors(result),
         steal(result),
         client_limit(result, ctx),
@@ -58,17 +56,6 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
 /// A reason that lowers the verdict.
 pub(super) fn because(status: Status, code: &str, text: String) -> Option<Reason> {
     Some(Reason { status, code: code.into(), text })
-}
-
-fn samples(result: &TestResult) -> Option<Reason> {
-    match result.window.ops {
-        0 => because(Status::Invalid, "samples", "no op was completed in the window".into()),
-        ops if ops < FEWEST_OPS => {
-            let text = format!("only {ops} ops in the window, fewer than {FEWEST_OPS}");
-            because(Status::Conditional, "samples", text)
-        }
-        _ => None,
-    }
 }
 
 fn errors(result: &TestResult) -> Option<Reason> {
@@ -199,23 +186,6 @@ mod tests {
     }
 
     #[test]
-    fn too_few_ops_are_conditional_none_invalid() {
-        let few = |ops| TestResult {
-            window: fixture::tally(ops, 20.0),
-            job_figures: vec![],
-            ops_per_s: ops as f64 / 10.0,
-            latency: Default::default(),
-            ..calm()
-        };
-        assert_eq!(verdict(&few(30), &CTX).0, Status::Valid);
-        assert_eq!(
-            verdict(&few(29), &CTX),
-            (Status::Conditional, vec!["samples: only 29 ops in the window, fewer than 30".into()])
-        );
-        assert_eq!(verdict(&few(0), &CTX).0, Status::Invalid);
-    }
-
-    #[test]
     fn a_falling_series_is_not_steady_unless_too_short_or_too_sparse() {
         let falling = |points: usize, scale: f64| {
             let mut result = calm();
@@ -247,13 +217,10 @@ mod tests {
         result.counters = fixture::counters(&[("index_scans", 10.0)]);
         let claim = |what: &str| Claim {
             what: what.into(),
-            per: None,
-            min: None,
             max: Some(Expr("1".into())),
             equals: Some(Expr("ops".into())),
-            engines: vec![],
-            drives: vec![],
             because: "x".into(),
+            ..Claim::default()
         };
         let verdict = judge(&result, &[claim("physical_reads")], &[claim("index_scans")], &CTX);
         let codes: Vec<_> = verdict.reasons.iter().map(|reason| reason.code.as_str()).collect();

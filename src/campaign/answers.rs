@@ -84,8 +84,11 @@ impl Checking<'_> {
             value.ok_or_else(|| self.wrong(format!("the routine returned no '{name}'")))
         };
         self.compare("ops of the routine", &Expr("1".into()), get("ops")?)?;
-        if let Some(expected) = &answer.rows {
-            self.compare("rows of the routine's op", expected, get("rows")?)?;
+        if let Some(expected) = answer.routine_rows.as_ref().or(answer.rows.as_ref()) {
+            let mut facts = self.facts.clone();
+            facts.insert("commits".into(), get("commits")?);
+            let checking = Checking { facts: &facts, ..*self };
+            checking.compare("rows of the routine's op", expected, get("rows")?)?;
         }
         if let Some(expected) = &answer.sink {
             self.compare("result of the routine's op", expected, get("sink")?)?;

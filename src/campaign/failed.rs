@@ -16,6 +16,7 @@ pub fn failed_test(selection: &Selection, seq: u32, jobs: u32, started_at: Strin
         revision: workload.revision,
         hash: selection.hash.clone(),
         params: selection.params.clone(),
+        chosen: selection.chosen.clone(),
         drive: selection.drive,
         nodes: 1,
         jobs,

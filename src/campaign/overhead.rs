@@ -88,6 +88,7 @@ fn selection(op_ns: u64, duration_s: f64) -> Selection {
         workload: workload(),
         asked_as: None,
         params: BTreeMap::new(),
+        chosen: BTreeMap::new(),
         drive: Drive::Client,
         parts: vec![part],
         ramp: Ramp::Fixed(vec![1]),

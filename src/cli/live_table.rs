@@ -81,14 +81,11 @@ pub fn running(selection: &Selection, jobs: u32) -> String {
     format!("{} at {jobs} {}", name(selection), if jobs == 1 { "job" } else { "jobs" })
 }
 
-/// Workload with the parameters whose values are not the default.
+/// Workload with the parameters that are not the engine's defaults.
 pub fn name(selection: &Selection) -> String {
-    let workload = &selection.workload;
-    let is_default =
-        |key: &str, value: &str| workload.params.iter().any(|param| param.name == key && param.default == value);
-    let params = selection.params.iter().filter(|(key, value)| !is_default(key, value));
-    let shown: Vec<_> = params.map(|(key, value)| format!("{key}={value}")).collect();
-    if shown.is_empty() { workload.id.clone() } else { format!("{}:{}", workload.id, shown.join(",")) }
+    let id = &selection.workload.id;
+    let shown: Vec<_> = selection.chosen.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if shown.is_empty() { id.clone() } else { format!("{id}:{}", shown.join(",")) }
 }
 
 /// A text of at most `width` characters; `~` says that there was more.

@@ -145,6 +145,8 @@ pub struct Selection {
     pub asked_as: Option<String>,
     /// Parameters, complete, as text.
     pub params: BTreeMap<String, String>,
+    /// Those that differ from the engine's defaults: what a label shows.
+    pub chosen: BTreeMap<String, String>,
     pub drive: Drive,
     /// Parts; jobs are dealt to them round robin (job j gets part (j-1) mod parts).
     pub parts: Vec<PartPlan>,

@@ -52,7 +52,8 @@ pub struct LatencySummary {
     pub p99_us: Option<f64>,
     pub p999_us: Option<f64>,
     pub max_us: Option<f64>,
-    /// Sparse histogram: (highest equivalent value in ns, count), mergeable.
+    /// Sparse histogram: (highest equivalent value in ns, count), mergeable. Where jobs were sampled at different rates
+    /// the counts are weighted by the ops that a sample stands for, so that they add up to more than `samples`.
     #[serde(default)]
     pub buckets: Vec<(u64, u64)>,
 }
@@ -142,6 +143,9 @@ pub struct TestResult {
     pub revision: u32,
     pub hash: String,
     pub params: BTreeMap<String, String>,
+    /// Those of `params` that differ from the engine's defaults: what a label shows.
+    #[serde(default)]
+    pub chosen: BTreeMap<String, String>,
     pub drive: Drive,
     pub nodes: u32,
     pub jobs: u32,

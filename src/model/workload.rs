@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expr, Kpm};
+use super::{Expr, Kpm, Status};
 
 /// A workload as the catalogue defines it, checked; SQL blocks are kept beside it in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,9 +139,13 @@ pub struct Answer {
     /// Fixed bind values for the check.
     #[serde(default)]
     pub binds: BTreeMap<String, Expr>,
-    /// Rows that the step returns, or that one op of the routine touches.
+    /// Rows that the step returns; also those that one op of the routine touches, unless `routine_rows` says otherwise.
     #[serde(default)]
     pub rows: Option<Expr>,
+    /// Rows that one op of the routine touches (default `rows`); may use `commits`, the commits that the op reported,
+    /// for an op whose random branch decides about the rows.
+    #[serde(default)]
+    pub routine_rows: Option<Expr>,
     /// Sums over the step's result, by column name.
     #[serde(default)]
     pub sums: BTreeMap<String, Expr>,
@@ -151,10 +155,14 @@ pub struct Answer {
 }
 
 /// A claim about counters of a whole test: `what / per` lies between `min` and `max`, or equals within 0.5 %.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Expressions know data set facts, numeric parameters, `jobs` and our own counts (`ops`, `rows`, `commits`, `units`).
+/// Where a parameter has the name of a count (`rows`): in `min` and `max` the parameter is meant, in `equals` the count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`.
+    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`. A gauge (`durable`) stands for its
+    /// least value during the test.
     pub what: String,
     /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times jobs.
     #[serde(default)]
@@ -166,7 +174,16 @@ pub struct Claim {
     /// For cross-checks: what the quotient must be, within 0.5 %: an expression that may use `ops`, `rows`, `commits`, `units`.
     #[serde(default)]
     pub equals: Option<Expr>,
-    /// Engines for which the claim holds; empty = all that have the counter.
+    /// A counter, gauge or own count without which the claim says nothing: it is judged unless this is known to be 0.
+    #[serde(default)]
+    pub when: Option<String>,
+    /// Verdict if the claim does not hold (default `invalid`); `conditional` for what only restricts a figure's meaning.
+    #[serde(default)]
+    pub status: Option<Status>,
+    /// Reason code if the claim does not hold (default `contract` or `crosscheck`).
+    #[serde(default)]
+    pub code: Option<String>,
+    /// Engines for which the claim holds; empty = all. An engine that lacks the counter by design is not listed.
     #[serde(default)]
     pub engines: Vec<String>,
     /// Drives for which it holds; empty = both.

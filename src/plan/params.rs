@@ -17,11 +17,21 @@ pub(super) fn complete(workload: &Workload, engine: &str, given: &Params, place:
         return Err(unknown_param(workload, unknown, place));
     }
     let value = |param: &Param| {
-        let default = param.engine_default.get(engine).unwrap_or(&param.default);
-        let value = given.get(&param.name).unwrap_or(default);
+        let value = given.get(&param.name).unwrap_or_else(|| default(param, engine));
         check(param, value).map_err(|what| Error::usage(place, what)).map(|()| (param.name.clone(), value.clone()))
     };
     workload.params.iter().map(value).collect()
+}
+
+fn default<'a>(param: &'a Param, engine: &str) -> &'a String {
+    param.engine_default.get(engine).unwrap_or(&param.default)
+}
+
+/// The complete parameters' values that differ from the engine's defaults.
+pub(super) fn chosen(workload: &Workload, engine: &str, complete: &Params) -> Params {
+    let differs = |param: &&Param| complete.get(&param.name).is_some_and(|value| value != default(param, engine));
+    let chosen = workload.params.iter().filter(differs).map(|param| &param.name);
+    chosen.filter_map(|name| Some((name.clone(), complete.get(name)?.clone()))).collect()
 }
 
 fn unknown_param(workload: &Workload, name: &str, place: &str) -> Error {

@@ -90,6 +90,7 @@ pub(super) fn selection(
         ramp: jobs::for_parts(jobs::parse(&wish.jobs, request.cores)?, compiled.len()),
         workload: workload.clone(),
         asked_as: asked.alias.map(str::to_string),
+        chosen: params::chosen(workload, &request.engine, &params),
         params,
         drive,
         parts: compiled,

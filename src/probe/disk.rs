@@ -47,6 +47,10 @@ fn parse(text: &str, (major, minor): (u32, u32), counters: &mut Counters) -> Res
     counters.set("os_disk_read_bytes", sectors_read * SECTOR_BYTES);
     counters.set("os_disk_write_bytes", sectors_written * SECTOR_BYTES);
     counters.set("os_disk_busy_s", busy_ms / 1000.0);
+    // From Linux 5.5 on: requests to empty the device's write cache, which is how a file is made durable.
+    if let Some(&flushes) = fields.get(15) {
+        counters.set("os_disk_flushes", flushes);
+    }
     Ok(())
 }
 
@@ -63,6 +67,7 @@ mod tests {
         assert_eq!(counters.get("os_disk_reads"), Some(12_900.0));
         assert_eq!(counters.get("os_disk_write_bytes"), Some(8_820_000.0 * 512.0));
         assert_eq!(counters.get("os_disk_busy_s"), Some(40.0));
+        assert_eq!(counters.get("os_disk_flushes"), Some(0.0));
     }
 
     #[test]

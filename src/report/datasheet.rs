@@ -227,12 +227,14 @@ fn ramps<'a>(data: &'a RunTests, group: &str) -> Vec<Vec<&'a TestResult>> {
     ramps
 }
 
-/// The workload; with the parameters and the drive in which it differs from other lines of the same workload.
+/// The workload; with the parameters that are not the engine's defaults, and the parameters and the drive in which it
+/// differs from other lines of the same workload.
 fn label(test: &TestResult, ramps: &[Vec<&TestResult>]) -> String {
     let others: Vec<&TestResult> =
         ramps.iter().map(|ramp| ramp[0]).filter(|other| other.workload == test.workload).collect();
-    let differs =
-        |(name, value): &(&String, &String)| others.iter().any(|other| other.params.get(*name) != Some(*value));
+    let differs = |(name, value): &(&String, &String)| {
+        test.chosen.contains_key(*name) || others.iter().any(|other| other.params.get(*name) != Some(*value))
+    };
     let params = test.params.iter().filter(differs).map(|(name, value)| format!(" {name}={value}"));
     let drive = others.iter().any(|other| other.drive != test.drive).then(|| format!(" {}", test.drive.name()));
     [test.workload.clone()].into_iter().chain(params).chain(drive).collect()

@@ -75,9 +75,10 @@ fn percentile(value_us: Option<f64>) -> Result<f64, String> {
     value_us.map(|us| us / 1000.0).ok_or_else(|| "too few timed ops for this percentile".into())
 }
 
-/// Parameters of a test as on the command line, without those that have columns of their own.
+/// Parameters of a test that are not the engine's defaults, as on the command line, without those that have columns of
+/// their own.
 fn parameters(line: &Line<'_>) -> String {
-    let shown = line.test.params.iter().filter(|(name, _)| *name != "update_pct" && *name != "threads");
+    let shown = line.test.chosen.iter().filter(|(name, _)| *name != "update_pct" && *name != "threads");
     shown.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
 }
 

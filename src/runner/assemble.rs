@@ -11,6 +11,9 @@ use crate::stats::LatencyHistogram;
 use crate::stats::batch_means::mean_interval;
 use crate::stats::summary::Quantiles;
 
+/// Jobs whose ops per sample differ by less than this factor are sampled alike.
+const ALIKE: f64 = 1.5;
+
 /// What the coordinator and the jobs left behind.
 pub struct Raw {
     /// Per job, in order of job numbers: index of its part and its log.
@@ -53,6 +56,7 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         revision: workload.revision,
         hash: selection.hash.clone(),
         params: selection.params.clone(),
+        chosen: selection.chosen.clone(),
         drive: selection.drive,
         nodes: 1,
         jobs: spec.jobs,
@@ -65,7 +69,7 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         ops_per_s: per_s(&|job| job.tally.ops as f64),
         rows_per_s: per_s(&|job| job.tally.rows as f64),
         ci_fraction: ci_fraction(&series),
-        latency: latency_of(raw.jobs.iter().map(|(_, log)| &log.latency), &window),
+        latency: latency_of(raw.jobs.iter().map(|(_, log)| log), &window),
         latency_stride: raw.jobs.iter().filter_map(|(_, log)| log.slices.last()).map(|s| s.stride).max().unwrap_or(1),
         parts: part_figures(&selection.parts, &raw.jobs, &jobs),
         series,
@@ -126,12 +130,13 @@ fn rate(count: f64, job: &JobFigures) -> f64 {
 }
 
 /// Percentiles from the samples; the mean over all ops: busy time / ops.
-fn latency_of<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>, window: &Tally) -> LatencySummary {
-    let mut all = LatencyHistogram::new();
-    histograms.for_each(|histogram| all.merge(histogram));
-    let quantiles = Quantiles::of(&all);
+fn latency_of<'a>(jobs: impl Iterator<Item = &'a JobLog>, window: &Tally) -> LatencySummary {
+    let jobs: Vec<&JobLog> = jobs.collect();
+    let samples = jobs.iter().map(|log| log.latency.len()).sum();
+    let all = weighted(&jobs);
+    let quantiles = Quantiles::weighted(&all, samples);
     LatencySummary {
-        samples: all.len(),
+        samples,
         mean_us: (window.ops > 0).then(|| window.busy_s * 1e6 / window.ops as f64),
         p50_us: quantiles.p50_ns.map(us),
         p90_us: quantiles.p90_ns.map(us),
@@ -141,6 +146,31 @@ fn latency_of<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>, window
         max_us: quantiles.max_ns.map(us),
         buckets: all.buckets(),
     }
+}
+
+/// The jobs' samples together, each job's in proportion to its ops. Jobs of about the same sampling (all jobs of a
+/// simple workload) are merged as they are; in a mix one sample may stand for one op and another for fifty.
+fn weighted(jobs: &[&JobLog]) -> LatencyHistogram {
+    let ops_per_sample = |log: &JobLog| {
+        let ops: u64 = log.slices.iter().filter(|slice| slice.counts).map(|slice| slice.tally.ops).sum();
+        (!log.latency.is_empty()).then(|| ops as f64 / log.latency.len() as f64)
+    };
+    let weights: Vec<f64> = jobs.iter().filter_map(|log| ops_per_sample(log)).collect();
+    let (least, most) = weights.iter().fold((f64::INFINITY, 0.0f64), |(low, high), w| (low.min(*w), high.max(*w)));
+    let alike = most <= ALIKE * least;
+    let mut all = LatencyHistogram::new();
+    for log in jobs {
+        match ops_per_sample(log) {
+            Some(weight) if !alike => all.merge(&times(&log.latency, weight.round().max(1.0) as u64)),
+            _ => all.merge(&log.latency),
+        }
+    }
+    all
+}
+
+fn times(histogram: &LatencyHistogram, weight: u64) -> LatencyHistogram {
+    let buckets: Vec<_> = histogram.buckets().into_iter().map(|(ns, count)| (ns, count * weight)).collect();
+    LatencyHistogram::from_buckets(&buckets)
 }
 
 fn us(ns: f64) -> f64 {
@@ -158,14 +188,14 @@ fn part_figures(parts: &[PartPlan], jobs: &[(usize, JobLog)], figures: &[JobFigu
     let one = |(index, part): (usize, &PartPlan)| {
         let own: Vec<&JobFigures> = figures.iter().filter(|job| job.part == index).collect();
         let tally = merged(own.iter().map(|job| &job.tally));
-        let latencies = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| &log.latency);
+        let logs = jobs.iter().filter(|(part, _)| *part == index).map(|(_, log)| log);
         PartFigures {
             workload: part.workload.clone(),
             params: part.params.clone(),
             jobs: own.len() as u32,
             ops_per_s: own.iter().map(|job| rate(job.tally.ops as f64, job)).sum(),
             units_per_s: own.iter().map(|job| rate(job.units, job)).sum(),
-            latency: latency_of(latencies, &tally),
+            latency: latency_of(logs, &tally),
             tally,
         }
     };
@@ -301,12 +331,28 @@ mod tests {
 
     #[test]
     fn the_mean_is_over_all_ops_and_not_over_the_samples() {
-        let mut sampled = LatencyHistogram::new();
-        (0..1000).for_each(|_| sampled.record_ns(2_000));
+        let sampled = sampled(1000, 2_000, 1_000_000);
         let window = Tally { ops: 1_000_000, busy_s: 3.0, ..Tally::default() };
         let latency = latency_of([&sampled].into_iter(), &window);
-        assert_eq!(latency.mean_us, Some(3.0));
+        assert_eq!((latency.mean_us, latency.samples), (Some(3.0), 1000));
         assert!((latency.p50_us.unwrap() - 2.0).abs() < 0.01);
         assert_eq!(latency.p999_us, None);
+    }
+
+    fn sampled(samples: u64, ns: u64, ops: u64) -> JobLog {
+        let mut latency = LatencyHistogram::new();
+        (0..samples).for_each(|_| latency.record_ns(ns));
+        JobLog { slices: vec![slice(0.0, 1.0, ops, true)], latency, ..JobLog::default() }
+    }
+
+    #[test]
+    fn jobs_that_are_sampled_differently_count_by_their_ops() {
+        // 100 of 10000 ops of 10 us were timed, and all of 1000 ops of 1 ms: 10 of 11 ops take 10 us.
+        let jobs = [sampled(100, 10_000, 10_000), sampled(1000, 1_000_000, 1000)];
+        let latency = latency_of(jobs.iter(), &Tally::default());
+        let near = |got: Option<f64>, us: f64| (got.unwrap() / us - 1.0).abs() < 0.002;
+        assert!(near(latency.p50_us, 10.0) && near(latency.p90_us, 10.0) && near(latency.p95_us, 1000.0));
+        // 1100 samples are enough for p99, not for p99.9, whatever they stand for.
+        assert_eq!((latency.samples, latency.p99_us.is_some(), latency.p999_us), (1100, true, None));
     }
 }

@@ -24,10 +24,15 @@ pub struct Quantiles {
 impl Quantiles {
     /// The quantiles of a histogram.
     pub fn of(histogram: &LatencyHistogram) -> Self {
+        Self::weighted(histogram, histogram.len())
+    }
+
+    /// The quantiles of a histogram in which a sample may count several times; `samples` were really taken.
+    pub fn weighted(histogram: &LatencyHistogram, samples: u64) -> Self {
         let some = |value: f64| (!histogram.is_empty()).then_some(value);
-        let quantile = |p| quantile_ns(histogram, p);
+        let quantile = |p| enough_samples(samples, p).then(|| histogram.quantile_ns(p) as f64);
         Quantiles {
-            samples: histogram.len(),
+            samples,
             mean_ns: some(histogram.mean_ns()),
             p50_ns: quantile(0.5),
             p90_ns: quantile(0.9),

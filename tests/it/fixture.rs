@@ -100,6 +100,7 @@ pub fn tests() -> Vec<TestResult> {
     make_time(&mut tests[7]);
     tests.push(test(11, "TP-LIGHT", "TP", 1, 990.0, "tps", 1.0));
     tests[10].params = map([("update_pct", "50")]);
+    tests[10].chosen = tests[10].params.clone();
     tests
 }
 
@@ -147,6 +148,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         revision: 1,
         hash: "0123456789abcdef".into(),
         params: params.clone(),
+        chosen: Default::default(),
         drive: Drive::Database,
         nodes: 1,
         jobs,

@@ -27,3 +27,12 @@ execute 'drop index {{prefix}}da_index_' || p_job;
 commit;
 v_rows := v_rows + {{big_rows}};
 v_commits := v_commits + 2;
+
+-- name: DA-INDEX.drop
+-- two jobs that find no index would both create it: the lock lets one after the other have the table
+do $$
+begin
+  lock table {{big}} in access exclusive mode;
+  drop index if exists {{prefix}}da_index;
+end
+$$

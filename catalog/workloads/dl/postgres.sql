@@ -1,14 +1,15 @@
 -- name: create-buffer
 create table {{prefix}}dl_buffer (
-  id bigint primary key, key25 int not null, key125 int not null, key320 int not null, region smallint not null,
+  id bigint primary key, key25 int not null, key125 int not null, key320 int not null, region int not null,
   booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler text not null)
+  code varchar(32) not null, filler varchar(200) not null)
 
 -- name: create-direct
+-- the types of the data set's tables: rows come in binary form
 create table {{prefix}}dl_direct (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region smallint not null,
+  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
   booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler text not null)
+  code varchar(32) not null, filler varchar(200) not null)
 
 -- name: DL-BUFFER.declare
 -- ids of a job are its own: job * 10^12 + 1, 2, ...; a slice goes on where the last one ended

@@ -1,0 +1,142 @@
+//! Whether there were enough ops for a rate and a mean: by the interval of the mean, not by a fixed number, since
+//! seconds-long ops that all take the same time say more in five than microsecond ops with rare long waits.
+
+use super::verdict::because;
+use super::words::percent;
+use crate::model::{LatencySummary, PartFigures, Reason, Status, TestResult};
+use crate::stats::LatencyHistogram;
+use crate::stats::student::t95;
+
+/// Fewer ops of a part in the window than this are too few, however equal they are.
+const FEWEST_OPS: u64 = 5;
+/// Widest half of the 95 % interval of the mean service time, as a fraction of it.
+const WIDEST: f64 = 0.05;
+/// From so many ops on a wide interval is no lack of ops but a long tail, which the percentiles show: a note.
+const MANY_OPS: u64 = 100;
+
+/// The reason `samples`: invalid without ops, conditional if some part had less than five, or if there were less than
+/// 100 and the 95 % interval of the mean service time (Student's t over the timed ops) is wider than +-5 %; a note if
+/// it is wider in spite of more ops.
+///
+/// A mixed workload's rate is a sum of its parts' rates: their half widths add up in quadrature, weighted by the rates.
+pub(super) fn judge(result: &TestResult) -> Option<Reason> {
+    if result.window.ops == 0 {
+        return because(Status::Invalid, "samples", "no op was completed in the window".into());
+    }
+    let parts = parts(result);
+    if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS) {
+        let text = format!("{}only {} ops in the window, fewer than {FEWEST_OPS}", least.name, least.ops);
+        return because(Status::Conditional, "samples", text);
+    }
+    let half = half_width(&parts)?;
+    let text = || {
+        let (half, ops) = (percent(half), result.window.ops);
+        format!("{ops} ops in the window, the mean service time is known to +-{half} only (95 %)")
+    };
+    let status = if result.window.ops < MANY_OPS { Status::Conditional } else { Status::Valid };
+    (half > WIDEST).then(|| because(status, "samples", text())).flatten()
+}
+
+/// What is judged of one part.
+struct Part<'a> {
+    /// With a colon, for the text; empty for a simple workload.
+    name: String,
+    ops: u64,
+    ops_per_s: f64,
+    latency: &'a LatencySummary,
+}
+
+fn parts(result: &TestResult) -> Vec<Part<'_>> {
+    if result.parts.len() < 2 {
+        let (ops, ops_per_s) = (result.window.ops, result.ops_per_s);
+        return vec![Part { name: String::new(), ops, ops_per_s, latency: &result.latency }];
+    }
+    result.parts.iter().map(part).collect()
+}
+
+fn part(part: &PartFigures) -> Part<'_> {
+    Part {
+        name: format!("{}: ", part.workload),
+        ops: part.tally.ops,
+        ops_per_s: part.ops_per_s,
+        latency: &part.latency,
+    }
+}
+
+/// Half width of the interval of the whole rate, as a fraction of it; absent if a part was not timed.
+fn half_width(parts: &[Part<'_>]) -> Option<f64> {
+    let rate: f64 = parts.iter().map(|part| part.ops_per_s).sum();
+    let widths = parts.iter().map(|part| Some((relative_half_width(part)? * part.ops_per_s).powi(2)));
+    let squares: f64 = widths.collect::<Option<Vec<f64>>>()?.iter().sum();
+    Some(squares.sqrt() / rate).filter(|half| half.is_finite())
+}
+
+/// Half width of the 95 % interval of the mean of the timed ops, as a fraction of it. Ops that were not timed have the
+/// same spread, so they narrow the interval too.
+fn relative_half_width(part: &Part<'_>) -> Option<f64> {
+    let buckets = &part.latency.buckets;
+    let timed: u64 = buckets.iter().map(|bucket| bucket.1).sum();
+    let mean_ns = LatencyHistogram::from_buckets(buckets).mean_ns();
+    let square = |&(ns, count): &(u64, u64)| (ns as f64 - mean_ns).powi(2) * count as f64;
+    let variance = buckets.iter().map(square).sum::<f64>() / (timed.checked_sub(1).filter(|rest| *rest > 0)? as f64);
+    let ops = part.ops as f64;
+    Some(t95(ops - 1.0)? * (variance / ops).sqrt() / mean_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    fn with(ops: u64, buckets: &[(u64, u64)]) -> TestResult {
+        let latency = LatencySummary { buckets: buckets.to_vec(), ..LatencySummary::default() };
+        TestResult { window: fixture::tally(ops, 20.0), latency, ..fixture::result() }
+    }
+
+    fn text(result: &TestResult) -> Option<(Status, String)> {
+        judge(result).map(|reason| (reason.status, reason.text))
+    }
+
+    #[test]
+    fn five_equal_ops_are_enough_four_are_not_none_is_invalid() {
+        assert_eq!(text(&with(5, &[(1_000_000, 5)])), None);
+        let few = "only 4 ops in the window, fewer than 5";
+        assert_eq!(text(&with(4, &[(1_000_000, 4)])), Some((Status::Conditional, few.into())));
+        assert_eq!(text(&with(0, &[])).unwrap().0, Status::Invalid);
+    }
+
+    #[test]
+    fn the_interval_decides() {
+        // 8 and 12 ms, five of each: mean 10, sample deviation sqrt(40/9) = 2.108, t(9) = 2.262, half = 1.508 ms.
+        let wide = text(&with(10, &[(8_000_000, 5), (12_000_000, 5)]));
+        let expected = "10 ops in the window, the mean service time is known to +-15.1 % only (95 %)";
+        assert_eq!(wide, Some((Status::Conditional, expected.into())));
+        // The same spread with 100 ops: deviation 2.010, t(99) = 1.984, half = 0.399 ms = 4 %.
+        assert_eq!(text(&with(100, &[(8_000_000, 50), (12_000_000, 50)])), None);
+        // A sample of them says the same.
+        assert_eq!(text(&with(100, &[(8_000_000, 25), (12_000_000, 25)])), None);
+        // One op in 100 that takes a hundred times as long is no lack of ops.
+        assert_eq!(text(&with(1000, &[(1_000_000, 990), (100_000_000, 10)])).unwrap().0, Status::Valid);
+    }
+
+    #[test]
+    fn a_rare_part_must_have_ops_but_its_spread_counts_by_its_rate() {
+        let part = |ops, ops_per_s, buckets: &[(u64, u64)]| PartFigures {
+            workload: format!("P{ops}"),
+            params: Default::default(),
+            jobs: 1,
+            tally: fixture::tally(ops, 10.0),
+            ops_per_s,
+            units_per_s: ops_per_s,
+            latency: LatencySummary { buckets: buckets.to_vec(), ..LatencySummary::default() },
+        };
+        let quick = || part(10_000, 1000.0, &[(1_000_000, 10_000)]);
+        let mut result = with(99, &[]);
+        result.parts = vec![quick(), part(10, 1.0, &[(8_000_000, 5), (12_000_000, 5)])];
+        assert_eq!(text(&result), None);
+        result.parts = vec![quick(), part(10, 1000.0, &[(8_000_000, 5), (12_000_000, 5)])];
+        assert!(text(&result).unwrap().1.contains("+-7.5"));
+        result.parts = vec![quick(), part(2, 0.2, &[(1_000_000, 2)])];
+        assert!(text(&result).unwrap().1.starts_with("P2: only 2 ops"));
+    }
+}
