@@ -11,6 +11,7 @@ mod cli_show;
 mod crash;
 mod dataset;
 mod engine_contract;
+mod every_workload;
 mod fixture;
 mod private_server;
 mod probes;
