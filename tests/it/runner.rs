@@ -52,6 +52,7 @@ fn selection(statement: &str, window: Window) -> Selection {
         workload: workload(),
         asked_as: None,
         params: BTreeMap::new(),
+        chosen: Default::default(),
         drive: Drive::Client,
         parts: vec![part],
         ramp: Ramp::Fixed(vec![1]),
