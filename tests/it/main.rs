@@ -10,6 +10,7 @@ mod cli_run;
 mod cli_show;
 mod crash;
 mod dataset;
+mod docs;
 mod engine_contract;
 mod every_workload;
 mod fixture;
