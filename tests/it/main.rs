@@ -3,6 +3,7 @@
 mod architecture;
 mod catalogue;
 mod cli_catalog;
+mod cli_disk;
 mod cli_errors;
 mod cli_existing;
 mod cli_private;

@@ -34,6 +34,11 @@ impl Desk {
         self.dir.path().join(name)
     }
 
+    /// The directory alone.
+    pub fn into_dir(self) -> tempfile::TempDir {
+        self.dir
+    }
+
     /// The directory of private databases.
     pub fn data(&self) -> PathBuf {
         self.path("data")
