@@ -111,6 +111,7 @@ impl Lab {
             engine: self.engine.name(),
             capabilities: self.engine.capabilities(),
             definition: &self.definition,
+            words: Vec::new(),
             blocks: &self.catalog.dataset(&self.definition.id)?.blocks,
             label: self.engine.name(),
         })

@@ -2,7 +2,7 @@
 
 use super::scope::{self, Scope, unchecked};
 use super::words::{number, percent};
-use crate::model::{Claim, Reason, TestResult};
+use crate::model::{Claim, Drive, Reason, TestResult};
 
 /// Largest difference as a fraction of what we expect.
 pub const TOLERANCE: f64 = 0.005;
@@ -11,6 +11,9 @@ pub const TOLERANCE: f64 = 0.005;
 const EVENTS_PER_READING: f64 = 10.0;
 /// Events of any counter that one job may cause per second beside its ops (the call of a slice, its end).
 const EVENTS_PER_JOB_SECOND: f64 = 2.0;
+
+/// Longest slice of the database drive, in seconds; with room for a rate that varies by half.
+const LONGEST_SLICE_S: f64 = 1.5;
 
 /// Transactions that the sessions of a test cause beside its ops: connecting, preparing, setting up. A server may count
 /// them late, when the test has begun.
@@ -22,7 +25,7 @@ const TRANSACTIONS_PER_JOB: f64 = 20.0;
 ///
 /// In a cross-check `what` is the database's counter (also `commits`); `per` and the names in `equals` are our own
 /// counts. The counter may differ by 0.5 %, and may further exceed our count by what is not ops: our probe's and
-/// slices' own statements, and failed ops that got part of the way.
+/// slices' own statements, failed ops that got part of the way, and slices that an error ended (see [`lost_ops`]).
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
@@ -93,7 +96,19 @@ fn slack(result: &TestResult, expected: f64) -> f64 {
     let per_op = if result.total.ops > 0 { expected.abs() / result.total.ops as f64 } else { 1.0 };
     EVENTS_PER_READING * readings
         + EVENTS_PER_JOB_SECOND * f64::from(result.jobs) * (result.total_s + 1.0)
-        + result.total.error_count() as f64 * per_op
+        + lost_ops(result) * per_op
+}
+
+/// Ops that the database may have counted and we did not: the failed ones; in the database drive whole slices, since
+/// a routine that ends in an error cannot tell what it did before. A slice is taken for as long as they can be.
+fn lost_ops(result: &TestResult) -> f64 {
+    let errors = result.total.error_count() as f64;
+    match result.drive {
+        Drive::Database if result.total.busy_s > 0.0 => {
+            errors * (1.0 + LONGEST_SLICE_S * result.total.ops as f64 / result.total.busy_s)
+        }
+        Drive::Client | Drive::Database => errors,
+    }
 }
 
 fn broken(claim: &Claim, counted: f64, expected: f64) -> Reason {
@@ -152,6 +167,19 @@ mod tests {
         assert!(status(120_900.0, &commits, 0).is_some());
         assert_eq!(status(120_900.0, &commits, 200), None);
         assert!(status(119_000.0, &commits, 2000).is_some());
+    }
+
+    #[test]
+    fn a_lost_slice_hides_at_most_its_ops() {
+        let mut result = fixture::result();
+        result.drive = Drive::Database;
+        (result.total.ops, result.total.busy_s) = (120_000, 24.0);
+        assert_eq!(lost_ops(&result), 0.0);
+        result.total.errors.insert("deadlock".into(), 2);
+        // 5000 ops per second and job: two slices of 1.5 s and the two failed ops.
+        assert_eq!(lost_ops(&result), 15_002.0);
+        result.drive = Drive::Client;
+        assert_eq!(lost_ops(&result), 2.0);
     }
 
     #[test]

@@ -141,8 +141,15 @@ pub fn make_site<'a>(
         capabilities: platform.engine.capabilities(),
         definition,
         blocks: &catalog.dataset(DATA_SET)?.blocks,
+        words: own_words(catalog),
         label,
     })
+}
+
+/// First words of what tests make: generated routines, and objects of the groups.
+fn own_words(catalog: &Catalog) -> Vec<String> {
+    let groups = catalog.groups().iter().map(|group| group.id.to_lowercase());
+    std::iter::once("w".to_string()).chain(groups).collect()
 }
 
 /// What the plan needs to be loaded.

@@ -1,31 +1,39 @@
 //! Removes what we made, and nothing else.
+//!
+//! Ours is what stands in our schema, belongs to our user, and has a name that begins with a word of
+//! [`Site::words`]: the data set's tables, and objects of the catalogue's groups (`lgwr_lat`) and routines (`w_...`).
+//! The blocks `objects.*` of the data set list it with the statements that drop it.
+
+use std::time::{Duration, Instant};
 
 use crate::engine::{Rows, Session};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sql::Values;
 
 use super::Site;
 
+/// How long sessions of a killed dbdyno may take to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(100);
+
 /// What cleaning did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Tables dropped.
+    /// Objects dropped.
     pub dropped: Vec<String>,
     /// Objects in our schema that are not ours: they and the schema were left.
     pub foreign: Vec<String>,
 }
 
-/// Drops every table of ours, then our schema if nothing else stands in it.
+/// Drops everything of ours, then our schema if we made it and nothing else stands in it.
 ///
 /// # Errors
 /// The engine's.
 pub fn drop_all(site: &Site<'_>) -> Result<Cleaned> {
     let mut session = site.session()?;
-    let values = site.values();
-    let dropped = names(&site.query(session.as_mut(), "objects.tables", &values)?);
-    for table in &dropped {
-        drop_table(site, session.as_mut(), table)?;
-    }
+    let values = values(site);
+    await_others(site, session.as_mut(), &values)?;
+    let dropped = drop_listed(site, session.as_mut(), "objects.own", &values)?;
     let foreign = names(&site.query(session.as_mut(), "objects.foreign", &values)?);
     if foreign.is_empty() {
         site.execute(session.as_mut(), "schema.drop", &values)?;
@@ -33,11 +41,47 @@ pub fn drop_all(site: &Site<'_>) -> Result<Cleaned> {
     Ok(Cleaned { dropped, foreign })
 }
 
-fn drop_table(site: &Site<'_>, session: &mut dyn Session, table: &str) -> Result<()> {
-    let values = Values::from([("table".to_string(), table.to_string())]);
-    site.execute(session, "drop", &values).map(|_| ())
+/// Drops what the tests of a killed run left: everything of ours but the data set.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn drop_leftovers(site: &Site<'_>, session: &mut dyn Session) -> Result<Vec<String>> {
+    let values = values(site);
+    await_others(site, session, &values)?;
+    drop_listed(site, session, "objects.leftover", &values)
+}
+
+/// Waits until no other dbdyno is at work here: a killed one's sessions end soon by themselves.
+fn await_others(site: &Site<'_>, session: &mut dyn Session, values: &Values) -> Result<()> {
+    let began = Instant::now();
+    loop {
+        let others = site.query(session, "others", values)?;
+        let Some(pid) = others.scalar() else { return Ok(()) };
+        if began.elapsed() > PATIENCE {
+            let what = format!("another dbdyno is at work in this database (backend {pid})");
+            return Err(Error::target(site.label, what).advise("wait for its end, or end that backend"));
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+fn values(site: &Site<'_>) -> Values {
+    let mut values = site.values();
+    values.insert("words".into(), site.words.join("|"));
+    values
+}
+
+/// Runs the statement in column `drop` of every row of the block; gives their column `name`.
+fn drop_listed(site: &Site<'_>, session: &mut dyn Session, block: &str, values: &Values) -> Result<Vec<String>> {
+    let rows = site.query(session, block, values)?;
+    for row in 0..rows.rows.len() {
+        if let Some(sql) = rows.get(row, "drop") {
+            session.execute(sql).map_err(|error| site.failed(error))?;
+        }
+    }
+    Ok(names(&rows))
 }
 
 fn names(rows: &Rows) -> Vec<String> {
-    rows.rows.iter().filter_map(|row| row.first()?.clone()).collect()
+    (0..rows.rows.len()).filter_map(|row| rows.get(row, "name").map(String::from)).collect()
 }

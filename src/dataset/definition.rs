@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::engine::{Database, EngineError, Rows, Session};
+use crate::engine::{Database, EngineError, ErrorClass, Rows, Session};
 use crate::error::{Error, Result};
 use crate::model::rows::{PAD, RowFunction};
 use crate::sql::{Block, BlockSet, Values, statement, substitute};
@@ -37,7 +37,7 @@ impl Definition {
 }
 
 /// Where a data set lives: an open database, its properties, and the SQL for it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Site<'a> {
     pub db: &'a dyn Database,
     /// Registry name, for the choice of blocks.
@@ -45,6 +45,9 @@ pub struct Site<'a> {
     pub capabilities: crate::engine::Capabilities,
     pub definition: &'a Definition,
     pub blocks: &'a BlockSet,
+    /// First words of the names of what the catalogue's tests make beside the data set: its groups in lower case, and
+    /// `w` of the generated routines.
+    pub words: Vec<String>,
     /// The target without password, for errors.
     pub label: &'a str,
 }
@@ -60,7 +63,13 @@ impl<'a> Site<'a> {
 
     /// An engine's error as one for the user.
     pub fn failed(&self, error: EngineError) -> Error {
-        error.at(self.label)
+        let full = error.class == ErrorClass::DiskFull;
+        let error = error.at(self.label);
+        if !full {
+            return error;
+        }
+        let what = format!("the disk is full ({})", error.what);
+        Error { what, ..error }.advise("free space, or choose a smaller --size or another --data-dir")
     }
 
     fn block(&self, name: &str) -> Result<&'a Block> {

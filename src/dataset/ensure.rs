@@ -1,15 +1,19 @@
 //! Brings the requested tables into being, or finds that they are there.
 
-use std::time::Instant;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use crate::engine::Session;
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{ROW_STEP, RowFunction, table_rows};
 use crate::model::{Facts, LoadResult};
 
-use super::{Checksum, LoadEvent, LoadedDataset, Request, Site, Table, Watch, load, space, state, verify};
+use super::{Checksum, LoadEvent, LoadedDataset, Request, Site, Table, Watch, clean, load, space, state, verify};
+
+/// How often somebody looks whether the load is to stop.
+const ATTENTION: Duration = Duration::from_millis(100);
 
 /// Makes sure that the tables of `request` are there, loaded and verified.
 ///
@@ -17,13 +21,7 @@ use super::{Checksum, LoadEvent, LoadedDataset, Request, Site, Table, Watch, loa
 /// Too little space (nothing created), disk full or an interrupt (the table under way is dropped), wrong rows.
 pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<LoadedDataset> {
     let tables = tables(site, request);
-    let mut session = site.session()?;
-    site.execute(session.as_mut(), "state.create", &site.values())?;
-    let mut found = Vec::new();
-    for table in &tables {
-        let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
-        found.push(state::find(site, session.as_mut(), table, &id)?);
-    }
+    let found = look(site, &tables)?;
     let missing = tables.iter().zip(&found).filter(|(_, found)| found.is_none());
     if found.iter().any(Option::is_none) {
         space::check(site, missing.map(|(table, _)| table))?;
@@ -32,11 +30,23 @@ pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<Lo
     for (table, found) in tables.iter().zip(found) {
         loads.push(match found {
             Some(known) => reuse(site, table, &known, watch),
-            None => load_table(site, session.as_mut(), table, request.sessions, watch)?,
+            None => load_table(site, table, request.sessions, watch)?,
         });
     }
     let data_set_id = data_set_id(site.definition.revision, &tables);
     Ok(LoadedDataset { facts: facts(&tables, &loads), loads, data_set_id })
+}
+
+/// What is known of each table, after leftovers of a killed run are removed.
+fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Option<state::Remembered>>> {
+    let mut session = site.session()?;
+    clean::drop_leftovers(site, session.as_mut())?;
+    site.execute(session.as_mut(), "state.create", &site.values())?;
+    let find = |table: &Table| {
+        let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
+        state::find(site, session.as_mut(), table, &id)
+    };
+    tables.iter().map(find).collect()
 }
 
 /// The tables of a request at their size, in the order of the definition.
@@ -84,41 +94,61 @@ fn reuse(site: &Site<'_>, table: &Table, known: &state::Remembered, watch: Watch
 }
 
 /// Loads one table from nothing; on failure drops it again.
-fn load_table(
-    site: &Site<'_>,
-    session: &mut dyn Session,
-    table: &Table,
-    sessions: u32,
-    watch: Watch<'_>,
-) -> Result<LoadResult> {
-    let values = table.values(site);
-    site.execute(session, "state.forget", &values)?;
-    site.execute(session, "drop", &values)?;
-    let loaded = build(site, session, table, load::sessions(site, sessions), watch);
-    if loaded.is_err() {
-        // The first error is the one to tell; a session lost with the server cannot drop anything anyway.
-        let _ = site.session().and_then(|mut fresh| site.execute(fresh.as_mut(), "drop", &values));
-    }
-    let loaded = loaded?;
+fn load_table(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'_>) -> Result<LoadResult> {
+    forget(site, table)?;
+    let loaded = cancellable(site, watch, || build(site, table, load::sessions(site, sessions), watch));
+    let loaded = loaded.map_err(|error| undone(site, table, watch, error))?;
     (watch.events)(LoadEvent::Loaded(loaded.clone()));
     Ok(loaded)
 }
 
-fn build(
-    site: &Site<'_>,
-    session: &mut dyn Session,
-    table: &Table,
-    sessions: u32,
-    watch: Watch<'_>,
-) -> Result<LoadResult> {
+fn forget(site: &Site<'_>, table: &Table) -> Result<()> {
+    let (mut session, values) = (site.session()?, table.values(site));
+    site.execute(session.as_mut(), "state.forget", &values)?;
+    site.execute(session.as_mut(), "drop", &values).map(|_| ())
+}
+
+/// Runs `work`; once the watcher cancels, statements that run are cancelled too until `work` returns.
+fn cancellable<T>(site: &Site<'_>, watch: Watch<'_>, work: impl FnOnce() -> T) -> T {
+    let (done, wait_for_done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while wait_for_done.recv_timeout(ATTENTION) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if watch.cancel.load(Relaxed) {
+                    site.db.cancel();
+                }
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+/// Drops what a failed load created; the error to tell says so, or that it could not be done.
+fn undone(site: &Site<'_>, table: &Table, watch: Watch<'_>, error: Error) -> Error {
+    let name = table.full_name(site);
+    let dropped = site.session().and_then(|mut fresh| site.execute(fresh.as_mut(), "drop", &table.values(site)));
+    let fate = if dropped.is_ok() { "was dropped again" } else { "could not be dropped" };
+    let (kind, what) = match watch.cancel.load(Relaxed) {
+        true => (Kind::Interrupted, "load interrupted".to_string()),
+        false => (error.kind, format!("loading {} failed: {}", table.name, error.what)),
+    };
+    Error::new(kind, error.place, format!("{what}; table {name} {fate}")).advise(error.advice)
+}
+
+fn build(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'_>) -> Result<LoadResult> {
     let values = table.values(site);
     let phase = |phase| (watch.events)(LoadEvent::Phase { table: table.name.clone(), phase });
-    site.execute(session, &format!("create.{}", table.org), &values)?;
+    // No session of ours stays open beside the load: an engine may want the file for itself.
+    site.execute(site.session()?.as_mut(), &format!("create.{}", table.org), &values)?;
     phase("rows");
     let rows_s = timed(|| load::rows(site, table, sessions, watch))?;
     phase("indexes");
     let index_s = timed(|| load::indexes(site, table, sessions, watch))?;
     phase("statistics");
+    let mut session = site.session()?;
+    let session = session.as_mut();
     let analyze_s = timed(|| site.execute(session, "analyze", &values).map(|_| ()))?;
     phase("verify");
     let checksum = Checksum::of_table(table.rows, u64::from(sessions));
@@ -150,7 +180,7 @@ fn timed(step: impl FnOnce() -> Result<()>) -> Result<f64> {
 }
 
 fn stop_if_cancelled(site: &Site<'_>, watch: Watch<'_>) -> Result<()> {
-    if watch.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+    if watch.cancel.load(Relaxed) {
         return Err(Error::new(Kind::Interrupted, site.label, "load interrupted"));
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::model::rows::ROW_BYTES;
 
 use super::{LoadEvent, Site, Table, Watch};
@@ -39,7 +39,7 @@ pub(super) fn rows(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'
             !watch.cancel.load(Relaxed)
         })
     })
-    .map_err(|error| load_error(site, table, error))
+    .map_err(|error| site.failed(error))
 }
 
 /// Builds every index of the definition.
@@ -59,7 +59,7 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, sessions: u32, watch: Watc
         }
         session.execute(&statements[at]).map(|_| ())
     })
-    .map_err(|error| load_error(site, table, error))?;
+    .map_err(|error| site.failed(error))?;
     site.execute(site.session()?.as_mut(), "finish", &values).map(|_| ())
 }
 
@@ -94,18 +94,6 @@ fn in_parallel(
 fn chunks(rows: u64, count: u64) -> Vec<Range<u64>> {
     let count = count.clamp(1, rows.max(1));
     (0..count).map(|n| 1 + rows * n / count..1 + rows * (n + 1) / count).collect()
-}
-
-fn load_error(site: &Site<'_>, table: &Table, error: EngineError) -> Error {
-    let created = format!("table {} was dropped again", table.full_name(site));
-    match error.class {
-        ErrorClass::Cancelled => Error::new(Kind::Interrupted, site.label, format!("load interrupted, {created}")),
-        ErrorClass::DiskFull => {
-            let what = format!("disk full while loading {} ({}), {created}", table.name, error.message);
-            Error::target(site.label, what).advise("free space, or choose a smaller --size or another --data-dir")
-        }
-        _ => site.failed(error),
-    }
 }
 
 /// Counts rows over all sessions and tells about them.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use crate::error::{Error, Kind};
 use crate::model::rows::RowFunction;
 use crate::model::{Counters, Drive, Facts, JobCode, Tally, Target};
 use crate::stats::LatencyHistogram;
@@ -16,6 +17,7 @@ pub mod client_loop;
 pub mod null;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+mod running;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
@@ -122,6 +124,9 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// Disk full, lost connection; the transaction is rolled back.
     fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError>;
+    /// Cancels the statements that run in any session of this database, soon; those sessions get class `Cancelled` and
+    /// stay usable. A statement that begins afterwards is not touched. For an interrupt, not for the end of a window.
+    fn cancel(&self) {}
     /// Name of the method of `load_rows`, for the result: `copy-binary`, `prepared-insert`.
     fn load_method(&self) -> &'static str;
     /// Process ids whose CPU time belongs to the database on this host, if it is on this host and can be known.
@@ -259,6 +264,8 @@ impl fmt::Display for Version {
 /// Error classes: what a caller can do differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorClass {
+    /// What the user gave (URL, setting) is wrong: nothing was contacted.
+    Usage,
     /// Nobody listens, or the host is unknown.
     Unreachable,
     /// Wrong user or password.
@@ -288,6 +295,7 @@ impl ErrorClass {
     /// Short name, as counted and stored.
     pub fn name(self) -> &'static str {
         match self {
+            ErrorClass::Usage => "usage",
             ErrorClass::Unreachable => "unreachable",
             ErrorClass::Denied => "denied",
             ErrorClass::Privilege => "privilege",
@@ -326,8 +334,9 @@ impl EngineError {
         EngineError { class, code: None, message: message.into(), advice: None }
     }
     /// As an error for the user, at `place`.
-    pub fn at(self, place: impl Into<String>) -> crate::error::Error {
-        let error = crate::error::Error::target(place, self.message);
+    pub fn at(self, place: impl Into<String>) -> Error {
+        let kind = if self.class == ErrorClass::Usage { Kind::Usage } else { Kind::Target };
+        let error = Error::new(kind, place, self.message);
         match self.advice {
             Some(advice) => error.advise(advice),
             None => error,

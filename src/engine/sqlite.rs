@@ -1,12 +1,16 @@
 //! SQLite, embedded: a private file, one connection with a private cache per job.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::{
     Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
     Session, Version,
 };
+use crate::engine::running::{Entered, Running};
 use crate::model::Drive;
+
+use rusqlite::{Connection, InterruptHandle};
 
 mod connect;
 mod error;
@@ -49,7 +53,7 @@ impl Engine for Sqlite {
             Access::Provision => Mode::ReadWrite,
             Access::Inspect => inspect_mode(&file)?,
         };
-        let database = SqliteDatabase { file, settings, mode };
+        let database = SqliteDatabase { file, settings, mode, running: Running::new() };
         database.settings.create(&database.file, database.mode)?;
         Ok(Box::new(database))
     }
@@ -77,6 +81,16 @@ struct SqliteDatabase {
     file: PathBuf,
     settings: Settings,
     mode: Mode,
+    running: Arc<Running<InterruptHandle>>,
+}
+
+impl SqliteDatabase {
+    /// A connection, and what lets [`Database::cancel`] reach it.
+    fn connect(&self) -> Result<(Connection, Entered<InterruptHandle>), EngineError> {
+        let connection = self.settings.connect(&self.file, self.mode)?;
+        let entered = self.running.enter(connection.get_interrupt_handle());
+        Ok((connection, entered))
+    }
 }
 
 impl Database for SqliteDatabase {
@@ -84,15 +98,19 @@ impl Database for SqliteDatabase {
         Version::parse(rusqlite::version())
     }
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(session::SqliteSession(self.settings.connect(&self.file, self.mode)?)))
+        let (connection, entered) = self.connect()?;
+        Ok(Box::new(session::SqliteSession::new(connection, entered)))
     }
     fn run_job(&self, order: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
-        let connection = self.settings.connect(&self.file, self.mode)?;
+        let (connection, _running) = self.connect()?;
         super::client_loop::drive(order, pacer, |statements| job::SqliteJob::prepare(&connection, statements))
     }
     fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-        let connection = self.settings.connect(&self.file, self.mode)?;
+        let (connection, _running) = self.connect()?;
         load::load_durably(&connection, load, progress)
+    }
+    fn cancel(&self) {
+        self.running.each(InterruptHandle::interrupt);
     }
     fn load_method(&self) -> &'static str {
         "prepared-insert"

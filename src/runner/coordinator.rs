@@ -9,6 +9,8 @@ use crate::model::{Counters, Moment, Snapshot};
 
 /// How long jobs may take to connect and prepare.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long jobs may go on after an interrupt before their statements are cancelled: a slice takes a second.
+const PATIENCE: Duration = Duration::from_millis(1200);
 /// How often the coordinator looks whether somebody interrupts.
 const ATTENTION: Duration = Duration::from_millis(100);
 
@@ -59,19 +61,31 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         (self.snapshots, self.samples)
     }
 
-    /// Conducts the jobs from the gate to their end. Returns when no job runs any more.
-    pub fn conduct(&mut self, interrupt: &Interrupt) -> Ended {
+    /// Conducts the jobs from the gate to their end. Returns when no job runs any more. After an interrupt `cancel` is
+    /// called for what does not end by itself.
+    pub fn conduct(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> Ended {
         let all_came = self.await_jobs(interrupt);
         if !all_came {
             self.gate.stop();
+            self.await_end(interrupt, cancel);
             return Ended { total_s: 0.0, interrupted: interrupt.is_set() };
         }
         self.snapshot(Moment::Begin, 0.0);
         let opened_at = self.gate.open();
         let interrupted = self.watch(opened_at, interrupt);
         self.gate.stop();
-        while !self.gate.all_ended(ATTENTION) {}
+        self.await_end(interrupt, cancel);
         Ended { total_s: opened_at.elapsed().as_secs_f64(), interrupted }
+    }
+
+    /// Returns when no job runs any more. Slices end by themselves; an interrupt does not wait for longer statements.
+    fn await_end(&self, interrupt: &Interrupt, cancel: &dyn Fn()) {
+        let began = Instant::now();
+        while !self.gate.all_ended(ATTENTION) {
+            if interrupt.is_set() && began.elapsed() > PATIENCE {
+                cancel();
+            }
+        }
     }
 
     /// True once every job waits at the gate; false if one failed, none came in time, or somebody interrupts.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog, SliceLog};
 use super::schedule::{Schedule, stride};
-use crate::engine::{AfterError, EngineError, Pacer, Slice, SliceReport};
+use crate::engine::{AfterError, EngineError, ErrorClass, Pacer, Slice, SliceReport};
 use crate::model::{Counters, Drive};
 
 /// A job gives up after this many errors in a row without one op done.
@@ -113,6 +113,9 @@ impl Pacer for JobPacer<'_> {
     }
 
     fn op_failed(&mut self, error: &EngineError) -> AfterError {
+        if error.class == ErrorClass::Cancelled && self.gate.is_stopped() {
+            return AfterError::Stop; // cancelled by us after an interrupt: the op did not fail
+        }
         *self.log.pending_errors.entry(error.class.name().to_string()).or_insert(0) += 1;
         self.log.first_error.get_or_insert_with(|| error.message.clone());
         self.errors_in_a_row += 1;

@@ -106,7 +106,7 @@ fn measure(
                 })
             })
             .collect();
-        let ended = coordinator.conduct(context.interrupt);
+        let ended = coordinator.conduct(context.interrupt, &|| context.database.cancel());
         (threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect::<Vec<_>>(), ended)
     });
     coordinator.snapshot(Moment::End, ended.total_s);
@@ -145,7 +145,8 @@ fn run_job(
     let _ended = EndOnDrop(gate);
     let result = context.database.run_job(&order, &mut pacer);
     let mut log = pacer.into_log();
-    log.failure = result.err();
+    // After an interrupt the statement under way was cancelled by us: no failure.
+    log.failure = result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
     log
 }
 

@@ -1,6 +1,8 @@
 //! The contract that every engine keeps, as one test run on a table of targets. An engine adds a [`Subject`].
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use dbdyno::engine::{
     self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice,
@@ -8,12 +10,15 @@ use dbdyno::engine::{
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
+use dbdyno::server::{self, PrivateServer, StartOptions};
 
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 7 };
 
 /// An engine under test with the statements that say the same in its own dialect.
 struct Subject {
     engine: &'static str,
+    /// Settings of an embedded engine, or of the private server.
+    settings: &'static [(&'static str, &'static str)],
     /// Creates the table `t`, if tables must be created.
     create: &'static [&'static str],
     /// Rows and sum of ids of `t`, as columns `count` and `sum`.
@@ -24,12 +29,33 @@ struct Subject {
     lookup: &'static str,
     /// What cannot be understood.
     nonsense: &'static str,
+    /// Changes the row of the bind `:id`; none if the engine has no locks.
+    update: Option<&'static str>,
+    /// Runs for hours, with the bind `:id`; none if nothing can be cancelled.
+    endless: Option<&'static str>,
+    /// Lookups in `t` as the server counts them; none if only the session counts.
+    lookups: Option<&'static str>,
+    /// Ends all other sessions; none if a session cannot be lost.
+    sever: Option<&'static str>,
 }
 
 const SUBJECTS: &[Subject] = &[
-    Subject { engine: "null", create: &[], count: "count t", echo: "echo", lookup: "spin 100", nonsense: "selct 1" },
+    Subject {
+        engine: "null",
+        settings: &[],
+        create: &[],
+        count: "count t",
+        echo: "echo",
+        lookup: "spin 100",
+        nonsense: "selct 1",
+        update: None,
+        endless: None,
+        lookups: None,
+        sever: None,
+    },
     Subject {
         engine: "sqlite",
+        settings: &[("busy_timeout", "20"), ("journal_mode", "wal")],
         create: &["create table t (id integer not null primary key, key25 integer, key125 integer, key320 integer,
                    region integer, booked_on text, amount integer, quantity integer, status integer, code text,
                    filler text)"],
@@ -37,27 +63,88 @@ const SUBJECTS: &[Subject] = &[
         echo: "select ?1, ?2",
         lookup: "select * from t where id = ?1",
         nonsense: "selct 1",
+        update: Some("update t set status = status + 1 where id = ?1"),
+        endless: Some(
+            "with recursive c(i) as (select 1 union all select i + 1 from c where i < 1000000000000 + ?1)
+                       select count(*) from c",
+        ),
+        lookups: None,
+        sever: None,
+    },
+    Subject {
+        engine: "postgres",
+        settings: &[
+            ("fsync", "off"),
+            ("shared_buffers", "16MB"),
+            ("lock_timeout", "20ms"),
+            ("deadlock_timeout", "5ms"),
+        ],
+        // Our user is named like our schema, which is therefore searched first.
+        create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
+                   booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
+        count: "select count(*) as count, sum(id) as sum from t",
+        echo: "select $1::bigint, $2::bigint",
+        lookup: "select * from t where id = $1",
+        nonsense: "selct 1",
+        update: Some("update t set status = status + 1 where id = $1"),
+        endless: Some("select pg_sleep(10000 + $1)"),
+        lookups: Some("select idx_scan from pg_stat_user_tables where relname = 't'"),
+        sever: Some(
+            "select pg_terminate_backend(pid) from pg_stat_activity
+                     where application_name like 'dbdyno-%' and pid <> pg_backend_pid()",
+        ),
     },
 ];
 
-fn open(subject: &Subject, directory: &std::path::Path, access: Access) -> Result<Box<dyn Database>, EngineError> {
-    let target = Target::Embedded { engine: subject.engine.into(), data_dir: directory.into() };
-    let file = Some(directory.join("db").join("contract.db"));
-    let settings = BTreeMap::new();
-    let connect = ConnectTo { target, file, url: None, ask_password: None, settings };
-    engine::find(subject.engine).expect("compiled in").open(&connect, access)
+/// A place for an engine's database: a directory, and a server in it if the engine needs one.
+struct Place {
+    server: Option<PrivateServer>,
+    directory: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(subject: &Subject) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        // The server's user must be able to enter it.
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let private = engine::find(subject.engine).unwrap().capabilities().private_server;
+        let options = || StartOptions {
+            data_dir: directory.path().into(),
+            server_bin: None,
+            port: None,
+            settings: settings(subject),
+        };
+        let server = private.then(|| server::start(subject.engine, &options()).unwrap());
+        Place { server, directory }
+    }
+
+    fn open(&self, subject: &Subject, access: Access) -> Result<Box<dyn Database>, EngineError> {
+        let target = Target::Embedded { engine: subject.engine.into(), data_dir: self.directory.path().into() };
+        let url = self.server.as_ref().map(|server| server.url().to_string());
+        let file = url.is_none().then(|| self.directory.path().join("db").join("contract.db"));
+        let connect = ConnectTo { target, file, url, ask_password: None, settings: settings(subject) };
+        engine::find(subject.engine).expect("compiled in").open(&connect, access)
+    }
+}
+
+fn settings(subject: &Subject) -> BTreeMap<String, String> {
+    subject.settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
 /// Runs `check` on every engine, each with an empty database.
 fn on_every_engine(check: impl Fn(&Subject, &dyn Database)) {
     for subject in SUBJECTS {
-        let directory = tempfile::tempdir().unwrap();
-        let database = open(subject, directory.path(), Access::Provision).unwrap();
-        let mut session = database.session().unwrap();
-        for sql in subject.create {
-            session.execute(sql).unwrap();
-        }
+        let place = Place::new(subject);
+        let database = place.open(subject, Access::Provision).unwrap();
+        create(subject, &*database);
         check(subject, &*database);
+    }
+}
+
+fn create(subject: &Subject, database: &dyn Database) {
+    let mut session = database.session().unwrap();
+    for sql in subject.create {
+        session.execute(sql).unwrap();
     }
 }
 
@@ -192,11 +279,152 @@ fn two_jobs_run_and_load_side_by_side() {
 }
 
 #[test]
+fn jobs_load_batches_that_never_collide() {
+    on_every_engine(|subject, database| {
+        let code = JobCode::Bulk { table: "t".into(), batch: 100 };
+        for job in 1..=2 {
+            let mut script = Script::new(&[4, 6]);
+            run(database, &code, job, &mut script).unwrap();
+            let done: Vec<_> = script.tallies.iter().map(|tally| (tally.ops, tally.rows, tally.commits)).collect();
+            assert_eq!(done, [(4, 400, 4), (6, 600, 6)], "{}", subject.engine);
+        }
+        let rows = database.session().unwrap().query(subject.count, &[]).unwrap();
+        assert_eq!(rows.get(0, "count"), Some("2000"), "{}", subject.engine);
+        assert_eq!(rows.get(0, "sum"), Some("2001000"), "{}", subject.engine);
+    });
+}
+
+#[test]
+fn the_servers_own_count_of_lookups_is_ours() {
+    on_every_engine(|subject, database| {
+        let Some(lookups) = subject.lookups else { return };
+        load(database, &mut |_| true).unwrap();
+        let counted =
+            || -> i64 { database.session().unwrap().query(lookups, &[]).unwrap().scalar().unwrap().parse().unwrap() };
+        let before = counted();
+        run(database, &client(subject.lookup, Commit::Block), 1, &mut Script::new(&[40, 60])).unwrap();
+        assert_eq!(counted() - before, 100, "{}", subject.engine);
+    });
+}
+
+#[test]
+fn a_lock_that_is_held_too_long_is_an_error_to_retry() {
+    on_every_engine(|subject, database| {
+        let Some(update) = subject.update else { return };
+        load(database, &mut |_| true).unwrap();
+        let mut holder = database.session().unwrap();
+        holder.execute("begin").unwrap();
+        holder.execute("update t set status = 5").unwrap();
+        let mut script = Script::new(&[10]);
+        let error = run(database, &client(update, Commit::Block), 1, &mut script).unwrap_err();
+        assert_eq!((error.class, error.class.retriable()), (ErrorClass::Busy, true), "{}: {error}", subject.engine);
+        assert_eq!((script.failed.as_slice(), script.tallies[0].ops), ([ErrorClass::Busy].as_slice(), 0));
+        holder.execute("rollback").unwrap();
+        let mut script = Script::new(&[10]);
+        run(database, &client(update, Commit::Block), 1, &mut script).unwrap();
+        assert_eq!((script.tallies[0].ops, script.tallies[0].commits), (10, 10), "{}", subject.engine);
+    });
+}
+
+#[test]
+fn of_two_sessions_that_wait_for_each_other_one_is_the_victim() {
+    on_every_engine(|subject, database| {
+        if subject.lookups.is_none() {
+            return; // without row locks nobody can wait for each other
+        }
+        load(database, &mut |_| true).unwrap();
+        let update = |id: u32| format!("update t set status = 1 where id = {id}");
+        let mut sessions = [database.session().unwrap(), database.session().unwrap()];
+        for (session, own) in sessions.iter_mut().zip([1, 2]) {
+            session.execute("begin").unwrap();
+            session.execute("set local lock_timeout = 0").unwrap();
+            session.execute(&update(own)).unwrap();
+        }
+        let [first, second] = &mut sessions;
+        let outcomes = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| first.execute(&update(2)));
+            let other = second.execute(&update(1)).and_then(|_| second.execute("commit"));
+            let other = if other.is_err() { second.execute("rollback").and(other) } else { other };
+            [waiting.join().unwrap(), other]
+        });
+        let failed: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+        assert_eq!(failed.len(), 1, "{outcomes:?}");
+        assert!(failed[0].class == ErrorClass::Deadlock && failed[0].class.retriable(), "{}", failed[0]);
+    });
+}
+
+/// As [`Script`], and calls `act` before each slice.
+struct Acting<'a>(Script, &'a dyn Fn());
+
+impl Pacer for Acting<'_> {
+    fn ready(&mut self) -> bool {
+        true
+    }
+    fn next_slice(&mut self) -> Option<Slice> {
+        if !self.0.tallies.is_empty() {
+            self.1();
+        }
+        self.0.next_slice()
+    }
+    fn slice_done(&mut self, report: &SliceReport<'_>) {
+        self.0.slice_done(report);
+    }
+    fn op_failed(&mut self, error: &EngineError) -> AfterError {
+        self.0.op_failed(error)
+    }
+    fn session_counters(&mut self, counters: Counters) {
+        self.0.session_counters(counters);
+    }
+}
+
+#[test]
+fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
+    on_every_engine(|subject, database| {
+        let Some(sever) = subject.sever else { return };
+        load(database, &mut |_| true).unwrap();
+        let mut acting =
+            Acting(Script::new(&[50, 50]), &|| drop(database.session().unwrap().query(sever, &[]).unwrap()));
+        let facts = Facts::from([("rows".into(), 16_000.0)]);
+        let code = client(subject.lookup, Commit::None);
+        let order = JobOrder { job: 1, jobs: 1, code: &code, seed: 1, facts: &facts, rows: ROWS };
+        let error = database.run_job(&order, &mut acting).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Lost, "{}: {error}", subject.engine);
+        assert_eq!(acting.0.tallies[0].ops, 50);
+        run(database, &code, 1, &mut Script::new(&[5])).unwrap();
+    });
+}
+
+#[test]
+fn cancelling_ends_statements_soon_and_leaves_the_database_usable() {
+    on_every_engine(|subject, database| {
+        let Some(endless) = subject.endless else { return };
+        let code = client(endless, Commit::None);
+        let class = std::thread::scope(|scope| {
+            let job = scope.spawn(|| run(database, &code, 1, &mut Script::new(&[1])));
+            // Before the statement has begun there is nothing to cancel: asked again, as the runner does.
+            while !job.is_finished() {
+                database.cancel();
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            job.join().unwrap().unwrap_err().class
+        });
+        assert_eq!(class, ErrorClass::Cancelled, "{}", subject.engine);
+        assert!(database.session().unwrap().query(subject.count, &[]).is_ok(), "{}", subject.engine);
+    });
+}
+
+#[test]
 fn looking_creates_nothing() {
     for subject in SUBJECTS {
-        let directory = tempfile::tempdir().unwrap();
-        let database = open(subject, directory.path(), Access::Inspect).unwrap();
-        drop(database.session().unwrap());
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "{}", subject.engine);
+        let place = Place::new(subject);
+        let files = || std::fs::read_dir(place.directory.path()).unwrap().count();
+        let before = files();
+        let database = place.open(subject, Access::Inspect).unwrap();
+        let mut session = database.session().unwrap();
+        if subject.sever.is_some() {
+            let schemas = session.query("select nspname from pg_namespace where nspname = 'dbdyno'", &[]).unwrap();
+            assert!(schemas.rows.is_empty(), "{}", subject.engine);
+        }
+        assert_eq!(files(), before, "{}", subject.engine);
     }
 }

@@ -46,7 +46,9 @@ create unique index {{name}}_pkey on {{table}} (id)
 alter table {{table}} add constraint {{name}}_pkey primary key using index {{name}}_pkey
 
 -- name: analyze
-vacuum (freeze, analyze) {{table}}
+-- Marks the blocks as visible to all, or an automatic vacuum would do so in the middle of a test. Without "freeze",
+-- which would write and log every block again (docs/decisions/0002-loading.md).
+vacuum (analyze) {{table}}
 
 -- name: sizes
 select pg_table_size('{{table}}'::regclass) as table_bytes, pg_indexes_size('{{table}}'::regclass) as index_bytes
@@ -73,20 +75,67 @@ select count(*) from (select key125 from {{table}} where key125 > 0 order by key
 -- name: warm.read.key320
 select count(*) from (select key320 from {{table}} where key320 > 0 order by key320 offset 0) as t
 
--- name: objects.foreign
--- What stands in our schema and is not ours, by our naming rule.
-select relname as name from pg_class
- where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind in ('r', 'v', 'm', 'f', 'p', 'S')
-   and relname !~ '^(state|small|big)(_[a-z0-9_]+)?$'
- order by 1
+-- name: others
+-- Backends of other dbdyno processes in this database with a statement or transaction under way. One whose process was
+-- killed ends by itself (from version 14 on within a second, before that at the end of its statement).
+select pid from pg_stat_activity
+ where application_name like 'dbdyno-%' and application_name <> current_setting('application_name')
+   and datname = current_database() and usename = current_user and state <> 'idle'
 
--- name: objects.tables
--- Every table that we made.
-select '{{prefix}}' || quote_ident(relname) as name from pg_class
- where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind in ('r', 'p')
-   and relname ~ '^(state|small|big)(_[a-z0-9_]+)?$'
- order by 1
+-- name: objects.own
+-- Everything that we made: in our schema, owned by our user, named by our rule (see src/dataset/clean.rs).
+select name, "drop" from (
+  select 1 as step, '{{prefix}}' || quote_ident(proname) as name,
+         'drop ' || case prokind when 'p' then 'procedure ' else 'function ' end || oid::regprocedure as "drop"
+    from pg_proc
+   where pronamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(proowner) = current_user
+     and proname ~ '^({{words}})_[a-z0-9_]+$'
+  union all
+  select 2, '{{prefix}}' || quote_ident(relname), 'drop table ' || oid::regclass
+    from pg_class
+   where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(relowner) = current_user
+     and relkind in ('r', 'p') and relname ~ '^(state|small|big|{{words}})(_[a-z0-9_]+)?$'
+) as ours order by step, name
+
+-- name: objects.leftover
+-- As objects.own without the data set, and indexes that a test added to it.
+select name, "drop" from (
+  select 1 as step, '{{prefix}}' || quote_ident(proname) as name,
+         'drop ' || case prokind when 'p' then 'procedure ' else 'function ' end || oid::regprocedure as "drop"
+    from pg_proc
+   where pronamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(proowner) = current_user
+     and proname ~ '^({{words}})_[a-z0-9_]+$'
+  union all
+  select 2, '{{prefix}}' || quote_ident(c.relname),
+         'drop ' || case c.relkind when 'i' then 'index ' else 'table ' end || c.oid::regclass
+    from pg_class as c left join pg_index as i on i.indexrelid = c.oid left join pg_class as t on t.oid = i.indrelid
+   where c.relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(c.relowner) = current_user
+     and c.relname ~ '^({{words}})(_[a-z0-9_]+)?$'
+     and (c.relkind in ('r', 'p') or c.relkind = 'i' and t.relname ~ '^(small|big)(_[a-z0-9_]+)?$')
+) as leftover order by step, name
+
+-- name: objects.foreign
+-- What else stands in our schema.
+select name from (
+  select proname as name from pg_proc
+   where pronamespace = to_regnamespace(rtrim('{{prefix}}', '.'))
+     and (pg_get_userbyid(proowner) <> current_user or proname !~ '^({{words}})_[a-z0-9_]+$')
+  union all
+  select relname from pg_class
+   where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind in ('r', 'v', 'm', 'f', 'p', 'S', 'c')
+     and (pg_get_userbyid(relowner) <> current_user or relkind not in ('r', 'p')
+          or relname !~ '^(state|small|big|{{words}})(_[a-z0-9_]+)?$')
+  union all
+  select typname from pg_type
+   where typnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and typtype in ('d', 'e', 'r')
+) as others order by 1
 
 -- name: schema.drop
--- Without "cascade": it fails, and so protects, whatever is not ours.
-drop schema if exists dbdyno
+-- Only a schema that we created (it has our comment), and without "cascade": that protects whatever is not ours.
+do $$
+begin
+  if obj_description(to_regnamespace('dbdyno'), 'pg_namespace') = 'made by dbdyno' then
+    drop schema dbdyno;
+  end if;
+end
+$$

@@ -88,16 +88,29 @@ select count(key125) from {{table}} indexed by {{name}}_key125
 -- name: warm.read.key320
 select count(key320) from {{table}} indexed by {{name}}_key320
 
+-- name: others
+-- nothing: a lock on the data directory keeps others out
+
+-- name: objects.own
+-- Everything that we made, by our naming rule (see src/dataset/clean.rs).
+select name, 'drop table "' || name || '"' as "drop" from sqlite_schema
+ where type = 'table'
+   and instr('|state|small|big|{{words}}|', '|' || substr(name, 1, instr(name || '_', '_') - 1) || '|') > 0
+ order by name
+
+-- name: objects.leftover
+-- As objects.own without the data set, and indexes that a test added to it.
+select name, 'drop ' || type || ' "' || name || '"' as "drop" from sqlite_schema
+ where instr('|{{words}}|', '|' || substr(name, 1, instr(name || '_', '_') - 1) || '|') > 0
+   and (type = 'table'
+     or type = 'index' and instr('|small|big|', '|' || substr(tbl_name, 1, instr(tbl_name || '_', '_') - 1) || '|') > 0)
+ order by type, name
+
 -- name: objects.foreign
 select name from sqlite_schema
  where type in ('table', 'view') and name not like 'sqlite\_%' escape '\'
-   and name not in ('state', 'small', 'big') and name not like 'small\_%' escape '\' and name not like 'big\_%' escape '\'
- order by 1
-
--- name: objects.tables
-select name from sqlite_schema
- where type = 'table' and (name in ('state', 'small', 'big')
-   or name like 'small\_%' escape '\' or name like 'big\_%' escape '\')
+   and (type = 'view'
+     or instr('|state|small|big|{{words}}|', '|' || substr(name, 1, instr(name || '_', '_') - 1) || '|') = 0)
  order by 1
 
 -- name: schema.drop

@@ -11,6 +11,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
+use super::cancel::CancelKey;
 use super::error;
 use super::password::{Password, Passwords};
 use super::url::{Config, Host};
@@ -18,12 +19,11 @@ use super::wire::{Stream, Wire};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Longest wait for one address and for each answer during startup.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Settings of every session of ours: nothing on the server may cut a long statement short.
 const SESSION_SETTINGS: &[(&str, &str)] = &[
     ("client_encoding", "UTF8"),
-    ("application_name", "dbdyno"),
     ("DateStyle", "ISO"),
     ("statement_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
@@ -46,6 +46,8 @@ pub(super) struct Connection {
     pub server_version: String,
     /// Process id of the backend, as the server knows it.
     pub backend_pid: Option<u32>,
+    /// What cancels a statement of this session.
+    pub cancel_key: CancelKey,
     /// True if the server runs on this host: reached over a Unix socket or a loopback address.
     pub local: bool,
 }
@@ -79,18 +81,22 @@ fn connect_host(
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
-    let parameters = identity.iter().chain(SESSION_SETTINGS).chain(settings).copied();
+    // With our process id: a session tells those of this process from those of another.
+    let application = format!("dbdyno-{}", std::process::id());
+    let name = [("application_name", application.as_str())];
+    let parameters = identity.iter().chain(&name).chain(SESSION_SETTINGS).chain(settings).copied();
     frontend::startup_message(parameters, &mut wire.output)
         .map_err(|_| EngineError::new(ErrorClass::Other, "user and database must not hold a zero byte"))?;
     wire.flush()?;
-    let mut connection = Connection { wire, server_version: String::new(), backend_pid: None, local };
+    let cancel_key = CancelKey { host: host.clone(), pid: 0, secret: 0 };
+    let mut connection = Connection { wire, server_version: String::new(), backend_pid: None, cancel_key, local };
     authenticate(&mut connection.wire, config, host, passwords)?;
     await_ready(&mut connection)?;
     connection.wire.read_timeout(None);
     Ok(connection)
 }
 
-fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
+pub(super) fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
     match host {
         Host::Socket { dir, port } => {
             let path = dir.join(format!(".s.PGSQL.{port}"));
@@ -191,7 +197,10 @@ fn await_ready(connection: &mut Connection) -> Result<(), EngineError> {
             Message::ParameterStatus(status) if status.name().is_ok_and(|name| name == "server_version") => {
                 connection.server_version = status.value().unwrap_or_default().to_owned();
             }
-            Message::BackendKeyData(key) => connection.backend_pid = u32::try_from(key.process_id()).ok(),
+            Message::BackendKeyData(key) => {
+                connection.backend_pid = u32::try_from(key.process_id()).ok();
+                (connection.cancel_key.pid, connection.cancel_key.secret) = (key.process_id(), key.secret_key());
+            }
             Message::ReadyForQuery(_) => return Ok(()),
             Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
             _ => {}

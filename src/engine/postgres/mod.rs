@@ -5,16 +5,20 @@
 //! authenticated by the library; framing, buffers and the hot loop are ours.
 //!
 //! `url` where to connect, `password` with what, `connect` opens, `wire` frames messages, `session` runs control
-//! statements, `job` the client drive, `routine` the database drive, `copy` loads, `local` finds the server's processes.
+//! statements, `cancel` ends them, `job` the client drive, `routine` the database drive, `copy` loads, `local` finds the
+//! server's processes.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use crate::engine::running::Running;
 use crate::engine::{
     Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
     Session, Version, client_loop,
 };
 use crate::model::{Drive, JobCode};
 
+mod cancel;
 mod connect;
 mod copy;
 mod error;
@@ -27,7 +31,8 @@ mod session;
 mod url;
 mod wire;
 
-use connect::{Connection, JOB_SETTINGS, connect};
+use cancel::CancelKey;
+use connect::{JOB_SETTINGS, connect};
 use job::JobSession;
 use password::Passwords;
 use session::PgSession;
@@ -35,6 +40,11 @@ use url::Config;
 
 /// Oldest supported major version.
 const OLDEST_MAJOR: u32 = 13;
+
+/// From this version on a server can notice within a statement that its client has gone, so that a killed run leaves no
+/// backend at work for long.
+const NOTICES_DEAD_CLIENTS_FROM: u32 = 14;
+const NOTICE_DEAD_CLIENT: (&str, &str) = ("client_connection_check_interval", "1s");
 
 /// The PostgreSQL engine.
 pub struct Postgres;
@@ -67,11 +77,12 @@ impl Engine for Postgres {
         let version = Version::parse(&connection.server_version);
         check_version(&version, &connection.server_version)?;
         let (pid, is_local) = (connection.backend_pid, connection.local);
-        let mut session = PgSession::new(connection);
+        let running = Running::new();
+        let mut session = PgSession::new(connection, &running);
         provision::prepare(&mut session, access)?;
         let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| local::postmaster_of(pid, &config.database));
         let storage_path = if is_local { local::data_directory(&mut session) } else { None };
-        Ok(Box::new(PgDatabase { config, passwords, version, postmaster_pid, storage_path }))
+        Ok(Box::new(PgDatabase { config, passwords, version, postmaster_pid, storage_path, running }))
     }
 }
 
@@ -91,11 +102,14 @@ struct PgDatabase {
     /// Process id of the server's parent process, if it runs on this host.
     postmaster_pid: Option<u32>,
     storage_path: Option<PathBuf>,
+    running: Arc<Running<CancelKey>>,
 }
 
 impl PgDatabase {
-    fn connect(&self, settings: &[(&str, &str)]) -> Result<Connection, EngineError> {
-        connect(&self.config, &self.passwords, settings)
+    fn open_session(&self, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
+        let noticing = (self.version >= Version(vec![NOTICES_DEAD_CLIENTS_FROM])).then_some(NOTICE_DEAD_CLIENT);
+        let settings: Vec<_> = settings.iter().copied().chain(noticing).collect();
+        Ok(PgSession::new(connect(&self.config, &self.passwords, &settings)?, &self.running))
     }
 }
 
@@ -104,11 +118,11 @@ impl Database for PgDatabase {
         self.version.clone()
     }
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(PgSession::new(self.connect(&[])?)))
+        Ok(Box::new(self.open_session(&[])?))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for the backend's end: its statistics are complete when this returns.
-        let session = || self.connect(JOB_SETTINGS).map(PgSession::new);
+        let session = || self.open_session(JOB_SETTINGS);
         match job.code {
             JobCode::Routine(routine) => routine::run(&mut session()?.wire, routine, job, pacer),
             JobCode::Client { .. } | JobCode::Bulk { .. } => {
@@ -117,8 +131,13 @@ impl Database for PgDatabase {
         }
     }
     fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-        let mut session = PgSession::new(self.connect(&[])?);
+        let mut session = self.open_session(&[])?;
         copy::load(&mut session.wire, load, progress)
+    }
+    fn cancel(&self) {
+        let mut keys = Vec::new();
+        self.running.each(|key| keys.push(key.clone()));
+        keys.iter().for_each(CancelKey::cancel);
     }
     fn load_method(&self) -> &'static str {
         "copy-binary"

@@ -12,6 +12,9 @@ const PRIVILEGES: &str = "select current_user, current_database(), n.oid is not 
     has_schema_privilege(n.oid, 'USAGE') and has_schema_privilege(n.oid, 'CREATE') \
     from (select 1) one left join pg_catalog.pg_namespace n on n.nspname = 'dbdyno'";
 
+/// The comment tells `clean` that the schema is ours to drop.
+const CREATE: &str = "create schema if not exists dbdyno; comment on schema dbdyno is 'made by dbdyno'";
+
 /// Checks that the schema can be used, or created; creates it if `access` allows.
 pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), EngineError> {
     let rows = session.query(PRIVILEGES, &[])?;
@@ -29,7 +32,7 @@ pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), Eng
             format!("as its owner: grant create on database {database} to {user}"),
         )),
         (false, true, _) if access == Access::Inspect => Ok(()),
-        (false, true, _) => session.execute("create schema if not exists dbdyno").map(|_| ()),
+        (false, true, _) => session.execute(CREATE).map(|_| ()),
     }
 }
 

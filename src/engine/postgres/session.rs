@@ -1,5 +1,6 @@
 //! The control session: any statement, results as text.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fallible_iterator::FallibleIterator;
@@ -7,9 +8,11 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::backend::{DataRowBody, Message, RowDescriptionBody};
 use postgres_protocol::message::frontend;
 
+use super::cancel::CancelKey;
 use super::connect::Connection;
 use super::error;
 use super::wire::Wire;
+use crate::engine::running::{Entered, Running};
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
 
 /// Longest wait at the end of a session for the backend to end.
@@ -18,11 +21,13 @@ const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// A session; ends properly when dropped.
 pub(super) struct PgSession {
     pub wire: Wire,
+    _running: Entered<CancelKey>,
 }
 
 impl PgSession {
-    pub(super) fn new(connection: Connection) -> Self {
-        PgSession { wire: connection.wire }
+    /// A session that can be cancelled through `running`.
+    pub(super) fn new(connection: Connection, running: &Arc<Running<CancelKey>>) -> Self {
+        PgSession { wire: connection.wire, _running: running.enter(connection.cancel_key) }
     }
 
     /// Sends `sql` with binds as text, types left to the server, for the unnamed statement.

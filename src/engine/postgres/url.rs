@@ -62,7 +62,10 @@ impl Config {
             parts.user = not_empty(user_of(user)?);
         }
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
-            let (name, port) = split_port(host);
+            let (name, port) = split_port(host)?;
+            if name.is_empty() {
+                return Err(bad(format!("no host stands before ':{port}'")));
+            }
             parts.hosts.push(decode(name)?);
             parts.ports.push(port.to_owned());
         }
@@ -80,6 +83,9 @@ impl Parts {
         let value = decode(value)?;
         let list = || value.split(',').map(str::to_owned).collect();
         match name {
+            "host" | "port" | "user" | "dbname" if value.is_empty() => {
+                return Err(bad(format!("URL parameter '{name}' is empty")));
+            }
             "host" => self.hosts = list(),
             "port" => self.ports = list(),
             "user" => self.user = Some(value),
@@ -148,12 +154,14 @@ fn port_number(text: Option<String>) -> Result<u16, EngineError> {
 }
 
 /// `name`, `name:port`, `[v6]`, `[v6]:port`.
-fn split_port(host: &str) -> (&str, &str) {
-    if let Some(rest) = host.strip_prefix('[') {
-        let (name, tail) = rest.split_once(']').unwrap_or((rest, ""));
-        return (name, tail.strip_prefix(':').unwrap_or(""));
+fn split_port(host: &str) -> Result<(&str, &str), EngineError> {
+    let Some(rest) = host.strip_prefix('[') else { return Ok(host.split_once(':').unwrap_or((host, ""))) };
+    let (name, tail) = rest.split_once(']').ok_or_else(|| bad("a '[' of the URL has no ']'"))?;
+    match tail.strip_prefix(':') {
+        Some(port) => Ok((name, port)),
+        None if tail.is_empty() => Ok((name, "")),
+        None => Err(bad(format!("'{tail}' after ']' is no port"))),
     }
-    host.split_once(':').unwrap_or((host, ""))
 }
 
 /// Resolves `%41`; `+` stays.
@@ -192,7 +200,7 @@ fn not_empty(text: String) -> Option<String> {
 }
 
 fn bad(message: impl Into<String>) -> EngineError {
-    EngineError::new(ErrorClass::Other, message)
+    EngineError::new(ErrorClass::Usage, message)
 }
 
 #[cfg(test)]
@@ -232,10 +240,15 @@ mod tests {
             ("postgres://u@h:x/d", "'x' is no port"),
             ("postgres://u@h/d?sslmode=require", "not supported yet"),
             ("postgres://u@h/d?nope=1", "'nope'"),
+            ("postgres://u@:5432/d", "no host"),
+            ("postgres://u@/d?host=", "'host' is empty"),
+            ("postgres://u@[::1/d", "']'"),
+            ("postgres://u@[::1]x/d", "'x'"),
             ("postgres://u%4@h/d", "hex"),
             ("mysql://h", "postgres://"),
         ] {
-            assert!(Config::parse(url).unwrap_err().message.contains(word), "{url}");
+            let error = Config::parse(url).unwrap_err();
+            assert!(error.class == ErrorClass::Usage && error.message.contains(word), "{url}: {error}");
         }
     }
 }

@@ -9,16 +9,49 @@ use crate::model::rows::Row;
 /// Rows between two calls of `progress`.
 const PROGRESS_ROWS: u64 = 10_000;
 
-/// Loads without syncing on the way and makes everything durable at the end by a synced checkpoint.
+/// Loads in one transaction that is durable when this returns.
+///
+/// With a rollback journal the rows are written once: pages that the file did not have before need no copy in the
+/// journal, and whatever goes wrong in between, other tables in the file are safe. The file can only be switched to it
+/// while nobody else has it open; else the rows go through the write-ahead log and are written twice.
 pub(super) fn load_durably(
     connection: &Connection,
     load: &RowLoad<'_>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), EngineError> {
     let run = |sql: &str| connection.execute_batch(sql).map_err(|error| from_sqlite(&error, sql));
-    run("pragma synchronous = off; pragma cache_size = -262144")?;
-    insert_rows(connection, load, progress)?;
-    run("pragma synchronous = full; pragma wal_checkpoint(truncate)")
+    run("pragma synchronous = full; pragma cache_size = -262144")?;
+    let before = journal_mode(connection, "pragma journal_mode")?;
+    let alone = before != "wal" || journal_mode(connection, "pragma journal_mode = truncate").is_ok();
+    let loaded = insert_rows(connection, load, progress);
+    if before != "wal" {
+        return loaded;
+    }
+    let restored = if alone { restore_wal(connection) } else { checkpoint(connection) };
+    loaded.and(restored)
+}
+
+/// Asks for or sets the journal mode; the mode that holds.
+fn journal_mode(connection: &Connection, sql: &str) -> Result<String, EngineError> {
+    connection.query_row(sql, [], |row| row.get(0)).map_err(|error| from_sqlite(&error, sql))
+}
+
+fn restore_wal(connection: &Connection) -> Result<(), EngineError> {
+    match journal_mode(connection, "pragma journal_mode = wal")?.as_str() {
+        "wal" => Ok(()),
+        other => {
+            Err(EngineError::new(ErrorClass::Busy, format!("the file stays in journal mode {other} after loading")))
+        }
+    }
+}
+
+/// Empties the log. The rows are durable without it: a reader that keeps us from doing it is no failure of the load.
+fn checkpoint(connection: &Connection) -> Result<(), EngineError> {
+    let sql = "pragma wal_checkpoint(truncate)";
+    match connection.query_row(sql, [], |_| Ok(())) {
+        Err(error) if from_sqlite(&error, sql).class != ErrorClass::Busy => Err(from_sqlite(&error, sql)),
+        _ => Ok(()),
+    }
 }
 
 /// Inserts the rows in one transaction of its own.
@@ -49,7 +82,7 @@ fn insert_all(
     for id in load.ids.clone() {
         insert_row(&mut insert, &load.rows.row(id), &mut text).map_err(failed)?;
         let sent = id + 1 - load.ids.start;
-        if sent.is_multiple_of(PROGRESS_ROWS) && !progress(sent) {
+        if (sent.is_multiple_of(PROGRESS_ROWS) || id + 1 == load.ids.end) && !progress(sent) {
             return Err(EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table)));
         }
     }

@@ -1,19 +1,23 @@
 //! The control session.
 
-use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, InterruptHandle};
 
 use super::error::from_sqlite;
+use crate::engine::running::Entered;
 use crate::engine::{EngineError, Rows, Session};
 
-pub(super) struct SqliteSession(pub(super) Connection);
+pub(super) struct SqliteSession {
+    connection: Connection,
+    _running: Entered<InterruptHandle>,
+}
 
 impl Session for SqliteSession {
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
-        let before = self.0.total_changes();
+        let before = self.connection.total_changes();
         // A statement may return rows (a pragma): they are read and dropped.
         self.read(sql, &[])?;
-        Ok(self.0.total_changes() - before)
+        Ok(self.connection.total_changes() - before)
     }
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
         self.read(sql, binds)
@@ -21,12 +25,16 @@ impl Session for SqliteSession {
 }
 
 impl SqliteSession {
+    pub(super) fn new(connection: Connection, running: Entered<InterruptHandle>) -> Self {
+        SqliteSession { connection, _running: running }
+    }
+
     fn read(&self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError> {
         self.read_all(sql, binds).map_err(|error| from_sqlite(&error, sql))
     }
 
     fn read_all(&self, sql: &str, binds: &[i64]) -> rusqlite::Result<Rows> {
-        let mut statement = self.0.prepare(sql)?;
+        let mut statement = self.connection.prepare(sql)?;
         let columns: Vec<_> = statement.column_names().map(String::from).collect();
         let mut found = statement.query(rusqlite::params_from_iter(binds))?;
         let mut rows = Vec::new();
