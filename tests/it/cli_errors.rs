@@ -161,6 +161,8 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
         assert_eq!(std::fs::read(&path).unwrap(), before, "{name} was changed");
     }
     refused(&format!("run {TINY} --results /dev/null/x"), 3, &["/dev/null/x", "--results"]);
+    let check = desk.run("check --results /dev/null/x");
+    assert!(check.code == Some(1) && check.stdout.contains("MISSING  results file: /dev/null/x"), "{check:#?}");
     refused("runs list", 2, &["there is no results file", "dbdyno run"]);
     refused("runs import /nonexistent", 2, &["/nonexistent"]);
 }

@@ -116,5 +116,10 @@ fn results(context: &Context) -> Result<String> {
         let runs = context.existing_store()?.runs()?.len();
         return Ok(format!("{} with {runs} runs", path.display()));
     }
-    Ok(format!("{} will be created", path.display()))
+    let above = path.ancestors().skip(1).find(|above| !above.as_os_str().is_empty() && above.exists());
+    let above = above.unwrap_or(Path::new("."));
+    if above.is_dir() && rustix::fs::access(above, rustix::fs::Access::WRITE_OK).is_ok() {
+        return Ok(format!("{} will be created", path.display()));
+    }
+    Err(Error::target(path.display().to_string(), "cannot be created").advise("give another file with --results"))
 }
