@@ -44,8 +44,10 @@ fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {
         .map_err(|error| error.at("load"))?;
     let loads = lab.load(&["small", "big"], size_gb)?.loads;
     let bytes: u64 = loads.iter().map(|load| load.table_bytes).sum();
-    let seconds = |load: &LoadResult| load.rows_s + load.index_s + load.analyze_s;
-    Ok(Done { rate: bytes as f64 / 1e6 / loads.iter().map(seconds).sum::<f64>(), ops: None })
+    let sum = |seconds: fn(&LoadResult) -> f64| loads.iter().map(seconds).sum::<f64>();
+    let phases = [sum(|load| load.rows_s), sum(|load| load.index_s), sum(|load| load.analyze_s)];
+    eprintln!("  ours: rows {:.2} s, indexes {:.2} s, vacuum and statistics {:.2} s", phases[0], phases[1], phases[2]);
+    Ok(Done { rate: bytes as f64 / 1e6 / phases.iter().sum::<f64>(), ops: None })
 }
 
 fn peer(lab: &Lab, pgbench: &Pgbench, scale: u32) -> Result<Done> {

@@ -66,7 +66,7 @@ pub fn stride(ops: u64, elapsed_s: f64, drive: Drive) -> u32 {
     }
     let samples_per_s = match drive {
         Drive::Database => 1_250.0,
-        Drive::Client => 20_000.0,
+        Drive::Client => 10_000.0,
     };
     (ops as f64 / elapsed_s / samples_per_s).ceil().clamp(1.0, 1e9) as u32
 }
