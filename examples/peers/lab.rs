@@ -20,33 +20,29 @@ pub const LOOKUP_GB: f64 = 0.25;
 /// Seed of rows and keys.
 pub const SEED: u64 = 1;
 
-/// A directory that goes with its content when dropped, if we made it.
-pub struct Directory {
-    path: PathBuf,
-    ours: bool,
-}
+/// A directory of our own that goes with its content when dropped.
+pub struct Directory(PathBuf);
 
 impl Directory {
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.0
     }
 }
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        if self.ours {
-            // Nothing of value is in it, and nobody is left to tell.
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
+        // Nothing of value is in it, and nobody is left to tell.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The directory for the databases. A new one is open to other users: the server runs as one of them if we are root.
-pub fn directory(given: Option<&Path>) -> Result<Directory> {
-    let fresh = || std::env::temp_dir().join(format!("dbdyno-peers-{}", std::process::id()));
-    let path = given.map_or_else(fresh, Path::to_path_buf);
+/// Makes the directory for the databases within `parent`, or among the temporary files. It is open to other users:
+/// the server runs as one of them if we are root.
+pub fn directory(parent: Option<&Path>) -> Result<Directory> {
+    let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
+    let path = parent.join(format!("dbdyno-peers-{}", std::process::id()));
     std::fs::create_dir_all(&path).map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
-    Ok(Directory { path, ours: given.is_none() })
+    Ok(Directory(path))
 }
 
 /// An open database with the rows of the lookups.
@@ -58,6 +54,8 @@ pub struct Lab {
     pub server: Option<PrivateServer>,
     pub settings: BTreeMap<String, String>,
     pub file: Option<PathBuf>,
+    /// For files of the peers; removed at the end.
+    pub directory: PathBuf,
     definition: Definition,
 }
 
@@ -70,7 +68,7 @@ impl Lab {
             StartOptions { data_dir: directory.into(), settings: settings.clone(), ..StartOptions::default() };
         let server = server::start("postgres", &options)?;
         let target = Target::Existing { engine: "postgres".into(), url: server.url() };
-        Lab::open(catalog, target, Some(server), None, settings)
+        Lab::open(catalog, target, directory, Some(server), settings)
     }
 
     /// A private SQLite file.
@@ -78,24 +76,26 @@ impl Lab {
         let catalog = Catalog::embedded()?;
         let settings = settings(&catalog, "sqlite")?;
         let target = Target::Embedded { engine: "sqlite".into(), data_dir: directory.into() };
-        Lab::open(catalog, target, None, Some(directory.join("peers.db")), settings)
+        Lab::open(catalog, target, directory, None, settings)
     }
 
     fn open(
         catalog: Catalog,
         target: Target,
+        directory: &Path,
         server: Option<PrivateServer>,
-        file: Option<PathBuf>,
         settings: BTreeMap<String, String>,
     ) -> Result<Lab> {
         let engine = engine::find(target.engine()).ok_or_else(|| failed(target.engine(), "is not compiled in"))?;
+        let file = matches!(target, Target::Embedded { .. }).then(|| directory.join("peers.db"));
         let url = server.as_ref().map(PrivateServer::url);
         let label = target.label();
         let to = ConnectTo { target, file: file.clone(), url, ask_password: None, settings: settings.clone() };
         let database = engine.open(&to, Access::Provision).map_err(|error| error.at(label))?;
         let definition = standard_definition(&catalog)?;
         let loaded = LoadedDataset { facts: BTreeMap::new(), loads: Vec::new(), data_set_id: String::new() };
-        let mut lab = Lab { catalog, engine, database, loaded, server, settings, file, definition };
+        let directory = directory.to_path_buf();
+        let mut lab = Lab { catalog, engine, database, loaded, server, settings, file, directory, definition };
         lab.loaded = lab.load(&["small"], LOOKUP_GB)?;
         let request = lab.request(&["small"], LOOKUP_GB);
         for table in dataset::tables(&lab.site()?, &request) {

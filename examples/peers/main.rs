@@ -47,7 +47,7 @@ struct Args {
     /// Nominal size in GB of the data set that is loaded
     #[arg(long, default_value_t = 1.0)]
     load_gb: f64,
-    /// Where the private databases are made; removed at the end [default: a new directory among the temporary files]
+    /// Directory in which the private databases are made; they are removed at the end [default: temporary files]
     #[arg(long)]
     data_dir: Option<PathBuf>,
 }
