@@ -145,7 +145,7 @@ fn build(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'_>) -> Res
     phase("rows");
     let rows_s = timed(|| load::rows(site, table, sessions, watch))?;
     phase("indexes");
-    let index_s = timed(|| load::indexes(site, table, sessions, watch))?;
+    let index_s = timed(|| load::indexes(site, table, watch))?;
     phase("statistics");
     let mut session = site.session()?;
     let session = session.as_mut();

@@ -46,12 +46,14 @@ pub(super) fn rows(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'
 ///
 /// # Errors
 /// As [`rows`].
-pub(super) fn indexes(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'_>) -> Result<()> {
+pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Result<()> {
     let values = table.values(site);
     let blocks = site.definition.indexes.iter().map(|index| site.sql(&format!("index.{index}"), &values));
     let statements: Vec<String> = blocks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     let prepare = site.sql("session.index", &values)?;
-    let sessions = if site.capabilities.parallel_index { sessions } else { 1 };
+    // All at once rather than one per core: builds wait for reads and log writes, and their scans of the table go along
+    // with one another (a fifth less time on 2 cores).
+    let sessions = if site.capabilities.parallel_index { statements.len() as u32 } else { 1 };
     in_parallel(statements.len(), sessions, watch.cancel, |at| {
         let mut session = site.db.session()?;
         if let Some(sql) = &prepare {
