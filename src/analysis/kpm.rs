@@ -28,6 +28,7 @@ fn base_value(value: &KpmValue, result: &TestResult) -> Option<f64> {
         KpmValue::Rows => when_done(result.rows_per_s),
         KpmValue::ServiceTime => mean_service_s(&result.window),
         KpmValue::Counter(name) => counter_per_s(result, name),
+        KpmValue::CounterBlocks(name) => Some(counter_per_s(result, name)? * result.facts.get("block_bytes")?),
     }
 }
 
@@ -52,6 +53,9 @@ mod tests {
         assert_eq!(value(KpmValue::ServiceTime, &result), Some(20.0 / 100_000.0));
         assert_eq!(value(KpmValue::Counter("blocks_written".into()), &result), Some(20_000.0));
         assert_eq!(value(KpmValue::Counter("unknown".into()), &result), None);
+        assert_eq!(value(KpmValue::CounterBlocks("blocks_written".into()), &result), None);
+        result.facts.insert("block_bytes".into(), 8192.0);
+        assert_eq!(value(KpmValue::CounterBlocks("blocks_written".into()), &result), Some(163_840_000.0));
     }
 
     #[test]
