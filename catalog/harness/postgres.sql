@@ -1,4 +1,5 @@
--- The loop of the database drive. A workload's body is put at the place marked body, its declarations at declare.
+-- The loop of the database drive. A workload's body is put at the place marked body, its declarations at declare; the
+-- loop is put into a function, or into a procedure if ops commit. 'dbdyno show workload ID' prints the result.
 --
 -- Ops run in bursts: one timed op, then stride - 1 ops without a look at the clock, and so on. Within a burst the
 -- loop costs a counted FOR and one step of the key generator per op. A burst is never longer than the rest of the
@@ -10,11 +11,8 @@
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
 -- v_commits, v_sink, and its own declarations.
 
--- name: function
-create or replace function {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
-  p_seed bigint, out ops bigint, out rows bigint, out commits bigint, out sink float8, out seed bigint,
-  out elapsed_us float8, out samples_us float8[])
-language plpgsql volatile parallel unsafe as $harness$
+-- name: loop
+-- the block of both kinds of routine
 declare
   v_seed bigint := p_seed;
   v_rows bigint := 0;
@@ -62,6 +60,13 @@ begin
   elapsed_us := v_elapsed_us;
   samples_us := v_samples_us;
 end
+
+-- name: function
+create or replace function {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
+  p_seed bigint, out ops bigint, out rows bigint, out commits bigint, out sink float8, out seed bigint,
+  out elapsed_us float8, out samples_us float8[])
+language plpgsql volatile parallel unsafe as $harness$
+{{loop}}
 $harness$
 
 -- name: procedure
@@ -69,53 +74,7 @@ create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us 
   p_seed bigint, inout ops bigint, inout rows bigint, inout commits bigint, inout sink float8, inout seed bigint,
   inout elapsed_us float8, inout samples_us float8[])
 language plpgsql as $harness$
-declare
-  v_seed bigint := p_seed;
-  v_rows bigint := 0;
-  v_commits bigint := 0;
-  v_sink float8 := 0;
-  v_ops bigint := 0;
-  v_burst int := 1;
-  v_timed boolean := true;
-  v_begin timestamptz;
-  v_before timestamptz;
-  v_now timestamptz;
-  v_elapsed_us float8 := 0;
-  v_samples int := 0;
-  v_samples_us float8[] := array[]::float8[];
-  {{declare}}
-begin
-  v_begin := clock_timestamp();
-  v_now := v_begin;
-  while v_burst > 0 loop
-    v_before := case when p_stride = 1 then v_now else clock_timestamp() end;
-    for v_op in 1..v_burst loop
-      v_seed := v_seed * 48271 % 2147483647;
-      {{body}}
-    end loop;
-    v_now := clock_timestamp();
-    v_ops := v_ops + v_burst;
-    v_elapsed_us := date_part('epoch', v_now - v_begin) * 1e6;
-    if v_timed and v_samples < 65536 then
-      v_samples := v_samples + 1;
-      v_samples_us := array_append(v_samples_us, date_part('epoch', v_now - v_before) * 1e6);
-    end if;
-    v_timed := p_stride = 1 or not v_timed;
-    v_burst := case
-      when v_elapsed_us >= p_slice_us then 0
-      when v_timed then least(1, p_max_ops - v_ops)
-      else least(p_stride - 1, p_max_ops - v_ops,
-                 1 + floor((p_slice_us - v_elapsed_us) * v_ops / greatest(v_elapsed_us, 1))::bigint)
-    end;
-  end loop;
-  ops := v_ops;
-  rows := v_rows;
-  commits := v_commits;
-  sink := v_sink;
-  seed := v_seed;
-  elapsed_us := v_elapsed_us;
-  samples_us := v_samples_us;
-end
+{{loop}}
 $harness$
 
 -- name: call-function

@@ -5,7 +5,6 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::model::{Counters, Disclosure};
 use crate::probe::{self, ProbeContext, ProbeSet, SqlProbe};
-use crate::sql::Block;
 
 /// Settings by which engines name the size of a block, for rates in bytes.
 const BLOCK_SIZE: &[&str] = &["block_size", "page_size"];
@@ -17,8 +16,9 @@ pub struct Probing {
 }
 
 impl Probing {
-    /// Opens all probes of a platform and takes its disclosure. Of a database on another host only the database and
-    /// our own process are probed: this host's CPUs say nothing about it.
+    /// Opens the probes of the host and takes the disclosure. Of a database on another host only the database and
+    /// our own process are probed: this host's CPUs say nothing about it. The database's counters are read from
+    /// [`Probing::attach`] on.
     ///
     /// # Errors
     /// If no session can be opened.
@@ -28,23 +28,25 @@ impl Probing {
         let server_pids = database.server_pids();
         let here = platform.engine.capabilities().in_process || storage.is_some() || !server_pids.is_empty();
         let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids };
-        let mut probes = if here { ProbeSet::host(&context) } else { ProbeSet::own_process() };
+        let probes = if here { ProbeSet::host(&context) } else { ProbeSet::own_process() };
         let mut disclosure = if here { probe::host(storage.as_deref()) } else { Disclosure::default() };
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
-        Self::ask_database(platform, &blocks, &mut probes, &mut disclosure)?;
+        let mut session = database.session().map_err(|error| error.at(platform.label()))?;
+        disclosure.set("database", "engine", platform.engine.name());
+        probe::database(session.as_mut(), &blocks, &mut disclosure);
         Ok(Probing { probes, disclosure })
     }
 
-    fn ask_database(
-        platform: &Platform,
-        blocks: &[&Block],
-        probes: &mut ProbeSet,
-        disclosure: &mut Disclosure,
-    ) -> Result<()> {
-        let session = || platform.database.session().map_err(|error| error.at(platform.label()));
-        disclosure.set("database", "engine", platform.engine.name());
-        probe::database(session()?.as_mut(), blocks, disclosure);
-        probes.push(Box::new(SqlProbe::new(session()?, blocks)));
+    /// Opens the session by which the database's counters are read. Not before the data is loaded: an engine may
+    /// load faster into a file that nobody else has open.
+    ///
+    /// # Errors
+    /// If no session can be opened.
+    pub fn attach(&mut self, platform: &Platform, catalog: &Catalog) -> Result<()> {
+        let database = platform.database.as_ref();
+        let session = database.session().map_err(|error| error.at(platform.label()))?;
+        let blocks = catalog.probes(platform.engine.name(), &database.version().0);
+        self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
         Ok(())
     }
 

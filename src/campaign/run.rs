@@ -96,6 +96,7 @@ fn measured(
     let site = make_site(campaign.catalog, platform, &definition, &label)?;
     let mut loaded = load(campaign, &site)?;
     loaded.facts.extend(probing.block_bytes().map(|bytes| ("block_bytes".to_string(), bytes)));
+    probing.attach(platform, campaign.catalog)?;
     record.loads.clone_from(&loaded.loads);
     record.data_set_id.clone_from(&loaded.data_set_id);
     store.update_run(record)?;

@@ -175,6 +175,10 @@ impl Compiler<'_> {
         let mut values = self.values.clone();
         values.extend([("routine".into(), name.clone()), ("body".into(), body), ("declare".into(), declare)]);
         let harness = HarnessBlocks { blocks: harness, engine: self.target.engine, kind };
+        if let Some(shared) = harness.blocks.get("loop") {
+            let sql = substitute(shared, &values, &[])?;
+            values.insert("loop".into(), statement(&sql).into());
+        }
         let drop = substitute(harness.of_kind("drop")?, &values, &[])?;
         let create = substitute(harness.get(kind)?, &values, &[])?;
         Ok(Routine {

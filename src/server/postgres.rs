@@ -84,7 +84,8 @@ impl ServerKind for PostgresServer {
 
     fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
         let path = place.home.join(CONFIG_FILE);
-        fs::write(&path, config_text(place, settings)?).map_err(|error| unusable(&path, &error))?;
+        let known = known_settings(settings, self.created_by(place).as_deref());
+        fs::write(&path, config_text(place, &known)?).map_err(|error| unusable(&path, &error))?;
         let main = place.data.join("postgresql.conf");
         let include = format!("include '{}'\n", escape(&path.display().to_string()));
         let mut text = fs::read_to_string(&main).map_err(|error| unusable(&main, &error))?;
@@ -131,6 +132,16 @@ fn look_into(dir: &Path) -> Option<Binaries> {
     let real = fs::canonicalize(dir.join("postgres")).ok();
     let dir = real.as_deref().and_then(Path::parent).filter(|real| real.join("initdb").exists()).unwrap_or(dir);
     Some(Binaries { dir: dir.to_path_buf(), version, major })
+}
+
+/// Settings of profiles that older servers do not have, with the major version that brought them.
+const SINCE: &[(&str, u32)] = &[("track_wal_io_timing", 14)];
+
+/// The settings that a server of this major version knows: an older one would not start with the others.
+fn known_settings(settings: &BTreeMap<String, String>, major: Option<&str>) -> BTreeMap<String, String> {
+    let major = major.and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(u32::MAX);
+    let too_new = |name: &str| SINCE.iter().any(|(setting, since)| *setting == name && major < *since);
+    settings.iter().filter(|(name, _)| !too_new(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The profile's settings, then ours, which win.
@@ -181,6 +192,14 @@ mod tests {
 
     fn place(port: Option<u16>) -> Place {
         Place { home: "/d".into(), data: "/d/data".into(), socket_dir: "/d/so cket".into(), port }
+    }
+
+    #[test]
+    fn a_setting_is_left_out_for_a_server_that_does_not_know_it() {
+        let settings =
+            BTreeMap::from(["track_wal_io_timing", "work_mem"].map(|name| (name.to_owned(), "on".to_owned())));
+        assert_eq!(known_settings(&settings, Some("13")).len(), 1);
+        assert_eq!(known_settings(&settings, Some("15")), settings);
     }
 
     #[test]
