@@ -155,7 +155,7 @@ impl Measuring<'_> {
 
     /// Stores the failure; the run goes on if the database still answers.
     fn failed(&self, spec: &TestSpec<'_>, started_at: String, error: &Error, store: &mut Store) -> Result<Step> {
-        let result = failed_test(spec.selection, spec.seq, spec.jobs, started_at, error);
+        let result = failed_test(spec, started_at, error);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
         let answers = self.database.session().is_ok();

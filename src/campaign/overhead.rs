@@ -98,30 +98,6 @@ fn selection(op_ns: u64, duration_s: f64) -> Selection {
 }
 
 fn workload() -> Workload {
-    Workload {
-        id: "OVERHEAD".into(),
-        group: "OVERHEAD".into(),
-        title: "our own loop on the null engine".into(),
-        about: String::new(),
-        revision: 1,
-        aliases: Vec::new(),
-        params: Vec::new(),
-        kpm: Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 },
-        second: None,
-        work: Expr("1".into()),
-        tables: Vec::new(),
-        warm: Vec::new(),
-        commits: false,
-        bulk: false,
-        binds: BTreeMap::new(),
-        client: Vec::new(),
-        setup: Vec::new(),
-        teardown: Vec::new(),
-        parts: Vec::new(),
-        answer: None,
-        contract: Vec::new(),
-        crosscheck: Vec::new(),
-        unsupported: BTreeMap::new(),
-        undrivable: BTreeMap::new(),
-    }
+    let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
+    Workload::bare("OVERHEAD", "our own loop on the null engine", kpm)
 }

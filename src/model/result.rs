@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, Disclosure, Drive, Kpm, Verdict};
+use super::{Counters, Disclosure, Drive, Kpm, TestSpec, Verdict};
 
 /// What jobs counted while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -261,4 +261,50 @@ pub struct RunRecord {
     /// The plan as JSON: per selection id, params, drive, ramp, window, hash, SQL.
     pub plan: serde_json::Value,
     pub loads: Vec<LoadResult>,
+}
+
+impl TestResult {
+    /// The record of a test before anything is measured: who it is, without figures.
+    pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
+        let (selection, workload) = (spec.selection, &spec.selection.workload);
+        TestResult {
+            seq: spec.seq,
+            workload: workload.id.clone(),
+            asked_as: selection.asked_as.clone(),
+            group: workload.group.clone(),
+            title: workload.title.clone(),
+            revision: workload.revision,
+            hash: selection.hash.clone(),
+            params: selection.params.clone(),
+            chosen: selection.chosen.clone(),
+            drive: selection.drive,
+            nodes: 1,
+            jobs: spec.jobs,
+            started_at,
+            window_s: 0.0,
+            total_s: 0.0,
+            window: Tally::default(),
+            total: Tally::default(),
+            units: 0.0,
+            units_per_s: 0.0,
+            ops_per_s: 0.0,
+            rows_per_s: 0.0,
+            ci_fraction: None,
+            latency: LatencySummary::default(),
+            latency_stride: 1,
+            job_figures: Vec::new(),
+            parts: Vec::new(),
+            series: Vec::new(),
+            snapshots: Vec::new(),
+            counters: Counters::default(),
+            window_counters: Counters::default(),
+            kpm: workload.kpm.clone(),
+            second: workload.second.clone(),
+            kpm_value: None,
+            second_value: None,
+            verdict: Verdict::from_reasons(Vec::new()),
+            first_error: None,
+            facts: BTreeMap::new(),
+        }
+    }
 }

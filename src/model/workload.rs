@@ -58,6 +58,38 @@ pub struct Workload {
     pub undrivable: BTreeMap<String, String>,
 }
 
+impl Workload {
+    /// A workload of one unit per op and nothing else: no tables, no SQL, no claims.
+    pub fn bare(id: &str, title: &str, kpm: Kpm) -> Workload {
+        Workload {
+            id: id.into(),
+            group: id.into(),
+            title: title.into(),
+            about: String::new(),
+            revision: 1,
+            aliases: Vec::new(),
+            params: Vec::new(),
+            kpm,
+            second: None,
+            work: Expr("1".into()),
+            tables: Vec::new(),
+            warm: Vec::new(),
+            commits: false,
+            bulk: false,
+            binds: BTreeMap::new(),
+            client: Vec::new(),
+            setup: Vec::new(),
+            teardown: Vec::new(),
+            parts: Vec::new(),
+            answer: None,
+            contract: Vec::new(),
+            crosscheck: Vec::new(),
+            unsupported: BTreeMap::new(),
+            undrivable: BTreeMap::new(),
+        }
+    }
+}
+
 /// A code of another suite that corresponds to this workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

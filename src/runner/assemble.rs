@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::log::{JobLog, SliceLog};
 use crate::model::{
     Counters, Facts, JobFigures, LatencySummary, Moment, PartFigures, PartPlan, SeriesPoint, Snapshot, Tally,
-    TestResult, TestSpec, Verdict,
+    TestResult, TestSpec,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::batch_means::mean_interval;
@@ -45,22 +45,8 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
     let per_s = |count: &dyn Fn(&JobFigures) -> f64| -> f64 { jobs.iter().map(|job| rate(count(job), job)).sum() };
     let (open_s, close_s) = window_edges(&raw);
     let counters = whole_test_counters(&raw);
-    let workload = &selection.workload;
     let series = series(&raw, &units_per_op, open_s, close_s);
     Ok(TestResult {
-        seq: spec.seq,
-        workload: workload.id.clone(),
-        asked_as: selection.asked_as.clone(),
-        group: workload.group.clone(),
-        title: workload.title.clone(),
-        revision: workload.revision,
-        hash: selection.hash.clone(),
-        params: selection.params.clone(),
-        chosen: selection.chosen.clone(),
-        drive: selection.drive,
-        nodes: 1,
-        jobs: spec.jobs,
-        started_at: raw.started_at.clone(),
         window_s: close_s - open_s,
         total_s: raw.total_s,
         total: total_tally(&raw.jobs),
@@ -77,14 +63,10 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         counters,
         window,
         job_figures: jobs,
-        kpm: workload.kpm.clone(),
-        second: workload.second.clone(),
-        kpm_value: None,
-        second_value: None,
-        verdict: Verdict::from_reasons(Vec::new()),
         first_error: raw.jobs.iter().find_map(|(_, log)| log.first_error.clone()),
         facts: raw.facts,
         snapshots: raw.snapshots,
+        ..TestResult::unmeasured(spec, raw.started_at)
     })
 }
 

@@ -62,32 +62,8 @@ fn selection(statement: &str, window: Window) -> Selection {
 }
 
 fn workload() -> Workload {
-    Workload {
-        id: "NULL-OP".into(),
-        group: "NULL".into(),
-        title: "an op".into(),
-        about: String::new(),
-        revision: 1,
-        aliases: Vec::new(),
-        params: Vec::new(),
-        kpm: Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 },
-        second: None,
-        work: Expr("3".into()),
-        tables: Vec::new(),
-        warm: Vec::new(),
-        commits: false,
-        bulk: false,
-        binds: BTreeMap::new(),
-        client: Vec::new(),
-        setup: Vec::new(),
-        teardown: Vec::new(),
-        parts: Vec::new(),
-        answer: None,
-        contract: Vec::new(),
-        crosscheck: Vec::new(),
-        unsupported: BTreeMap::new(),
-        undrivable: BTreeMap::new(),
-    }
+    let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
+    Workload { work: Expr("3".into()), ..Workload::bare("NULL-OP", "an op", kpm) }
 }
 
 /// Runs a test; `watch` sees the progress and may interrupt.
