@@ -66,7 +66,7 @@ fn a_full_disk_under_the_results_file_is_one_line() {
 }
 
 #[test]
-fn a_disk_that_gets_full_while_loading_is_one_line_and_the_table_is_dropped() {
+fn a_disk_that_gets_full_while_loading_is_one_line_that_names_the_table() {
     let Some(disk) = SmallDisk::mount(900) else { return };
     let desk = Desk::new();
     let data = disk.path.join("data");
@@ -76,7 +76,7 @@ fn a_disk_that_gets_full_while_loading_is_one_line_and_the_table_is_dropped() {
     until("rows are being loaded", || std::fs::metadata(&file).is_ok_and(|file| file.len() > 5_000_000));
     disk.fill();
     let load = done(load.wait_with_output().unwrap(), &line);
-    load.fails(3, &["disk full", "big", "--size"]);
+    load.fails(3, &["disk is full", "big", "--size"]);
     disk.free();
     desk.run(&format!("load --quiet --size 0.01 --workload SRV-QUERY1 --data-dir {}", data.display())).ok();
 }
