@@ -3,6 +3,15 @@
 use crate::support::{Desk, TINY, assert_run_schema};
 
 #[test]
+fn a_run_ends_with_the_path_of_a_page_that_shows_every_test() {
+    let desk = Desk::new();
+    let run = desk.run(&format!("run {TINY}")).ok();
+    let page = desk.path("run-1.html");
+    assert!(run.stderr.contains(&page.display().to_string()), "{run:#?}");
+    assert!(std::fs::read_to_string(page).unwrap().contains("SRV-QUERY1"));
+}
+
+#[test]
 fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
     let desk = Desk::new();
     let first = desk.run(&format!("run {TINY}")).ok();

@@ -70,11 +70,22 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
         write_report(path, &input)?;
     }
     if !context.global.quiet {
-        let results = paths::results_file(context.global.results.as_ref());
-        eprintln!("run {} is stored in {}", ended.run_id, results.display());
-        eprintln!("'dbdyno report kpm {}' shows every test", ended.run_id);
+        tell_where(context, args, ended.run_id, &input);
     }
     verdict
+}
+
+/// Says where the results are. If no report was asked for, a page with everything is written beside the results file;
+/// that it cannot be written is no failure of the run.
+fn tell_where(context: &Context, args: &RunArgs, run_id: i64, input: &Input) {
+    let results = paths::results_file(context.global.results.as_ref());
+    eprintln!("run {run_id} is stored in {}", results.display());
+    let page = args.report.clone().unwrap_or_else(|| results.with_file_name(format!("run-{run_id}.html")));
+    let written = if args.report.is_some() { Ok(()) } else { write_report(&page, input) };
+    match written {
+        Ok(()) => eprintln!("the report with every test is {}", page.display()),
+        Err(error) => eprintln!("no report page: {error}"),
+    }
 }
 
 fn judge(args: &RunArgs, ended: Ended, target: &str, tests: &[TestResult]) -> Result<()> {
