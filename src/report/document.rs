@@ -1,6 +1,6 @@
 //! What a report says, independent of its form: sections with paragraphs, facts and tables of typed cells.
 
-use crate::model::{Status, Verdict};
+use crate::model::{Better, Status, Verdict};
 
 /// A report.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +23,8 @@ pub enum Block {
     /// Names and values, in order.
     Facts(Vec<(String, String)>),
     Table(Table),
+    Chart(Chart),
+    Heatmap(Heatmap),
 }
 
 /// A table; every row has as many cells as there are columns.
@@ -69,6 +71,167 @@ pub enum Cell {
     /// A value that cannot be had; the index of the footnote that says why.
     Unknown(usize),
     Verdict(Status),
+}
+
+/// Curves over an axis: a ramp over the numbers of jobs, the seconds of a test, percentiles of service time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chart {
+    /// Short name, unique in the document.
+    pub name: String,
+    pub title: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub series: Vec<Series>,
+    /// What to see in it, and how it was made; may be empty.
+    pub caption: String,
+}
+
+/// An axis of a chart.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Axis {
+    pub name: String,
+    pub unit: Option<String>,
+    pub scale: Scale,
+}
+
+/// How an axis is divided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scale {
+    #[default]
+    Linear,
+    Log2,
+    Log10,
+}
+
+/// One curve.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    pub name: String,
+    /// Number of the platform, from 0: decides the colour.
+    pub platform: usize,
+    /// Number of the variant of that platform (bare metal, virtual machine), from 0: decides the style of the line.
+    pub variant: usize,
+    pub role: Role,
+    /// In ascending order of x.
+    pub points: Vec<Point>,
+}
+
+/// Where the points of a curve come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Role {
+    #[default]
+    Measured,
+    /// A fitted law: a thin line without marks.
+    Fitted,
+}
+
+/// One point of a curve, in the units of the axes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Point {
+    pub x: f64,
+    pub y: f64,
+    /// Ends of the 95 % confidence interval of `y`, if it is known.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// What is written beside it on demand, e.g. `0.42 ms`.
+    pub label: Option<String>,
+    /// The verdict on the figure; none for a fitted one.
+    pub verdict: Option<Status>,
+}
+
+/// Figures of several platforms side by side, each row coloured from its best value to 0.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Heatmap {
+    /// Short name, unique in the document.
+    pub name: String,
+    /// What the rows are, e.g. `Workload`.
+    pub row_title: String,
+    /// The platforms.
+    pub columns: Vec<String>,
+    pub rows: Vec<HeatRow>,
+    pub footnotes: Vec<String>,
+    pub remarks: Vec<String>,
+}
+
+/// One row of a heatmap: one metric of one workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeatRow {
+    pub label: String,
+    pub unit: String,
+    pub better: Better,
+    /// As many as the heatmap has columns.
+    pub cells: Vec<HeatCell>,
+}
+
+/// One cell of a heatmap.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeatCell {
+    /// The figure as in a table: a number with its verdict, empty, or unknown with a footnote.
+    pub cell: Cell,
+    /// Place between 0 (worst) and 1 (the best of the row), anchored at 0; none without a figure or if it is invalid.
+    pub share: Option<f64>,
+    /// It does not differ from the best of the row beyond the noise (the best itself included).
+    pub is_best: bool,
+    /// Additional text on demand, e.g. `at 16 jobs`.
+    pub note: Option<String>,
+}
+
+impl Chart {
+    /// The points as a table, for forms that cannot draw: series, x, y, interval, label.
+    pub fn as_table(&self) -> Table {
+        let column = |axis: &Axis| Column { name: axis.name.clone(), unit: axis.unit.clone(), priority: 0 };
+        let end = |name: &str| Column { name: name.into(), unit: self.y.unit.clone(), priority: 4 };
+        let text = |name: &str, priority| Column { name: name.into(), unit: None, priority };
+        let rows = self.series.iter().flat_map(|series| series.points.iter().map(|point| point.as_row(series)));
+        Table {
+            name: self.name.clone(),
+            columns: vec![
+                text("Series", 0),
+                column(&self.x),
+                column(&self.y),
+                end("low"),
+                end("high"),
+                text("Label", 3),
+            ],
+            rows: rows.collect(),
+            footnotes: Vec::new(),
+            remarks: Some(self.caption.clone()).filter(|caption| !caption.is_empty()).into_iter().collect(),
+        }
+    }
+}
+
+impl Point {
+    fn as_row(&self, series: &Series) -> Vec<Cell> {
+        let number = |value: f64| Cell::Number { value, digits: Digits::Significant(4), verdict: None };
+        let end = |value: Option<f64>| value.map_or(Cell::Empty, number);
+        vec![
+            Cell::text(&series.name),
+            number(self.x),
+            Cell::Number { value: self.y, digits: Digits::Significant(4), verdict: self.verdict },
+            end(self.low),
+            end(self.high),
+            self.label.as_ref().map_or(Cell::Empty, Cell::text),
+        ]
+    }
+}
+
+impl Heatmap {
+    /// The figures as a table, for forms without colours.
+    pub fn as_table(&self) -> Table {
+        let column = |name: &str| Column { name: name.into(), unit: None, priority: 0 };
+        let head = [self.row_title.as_str(), "Unit"].into_iter().chain(self.columns.iter().map(String::as_str));
+        let row = |row: &HeatRow| {
+            let texts = [Cell::text(&row.label), Cell::text(&row.unit)];
+            texts.into_iter().chain(row.cells.iter().map(|cell| cell.cell.clone())).collect()
+        };
+        Table {
+            name: self.name.clone(),
+            columns: head.map(column).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            footnotes: self.footnotes.clone(),
+            remarks: self.remarks.clone(),
+        }
+    }
 }
 
 impl Cell {

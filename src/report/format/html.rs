@@ -46,6 +46,8 @@ fn block(block: &Block) -> String {
             format!("<dl>\n{}</dl>\n", facts.iter().map(pair).collect::<String>())
         }
         Block::Table(content) => table(content),
+        Block::Chart(chart) => table(&chart.as_table()),
+        Block::Heatmap(map) => table(&map.as_table()),
     }
 }
 

@@ -38,6 +38,8 @@ fn section(section: &Section) -> Value {
             Block::Paragraph(text) => paragraphs.push(text.as_str()),
             Block::Facts(pairs) => facts.extend(pairs.iter().map(|(name, value)| (name.clone(), json!(value)))),
             Block::Table(content) => tables.push(table(content)),
+            Block::Chart(chart) => tables.push(table(&chart.as_table())),
+            Block::Heatmap(map) => tables.push(table(&map.as_table())),
         }
     }
     json!({"title": section.title, "paragraphs": paragraphs, "facts": facts, "tables": tables})

@@ -35,6 +35,8 @@ fn block(block: &Block) -> String {
             facts.iter().map(line).collect::<Vec<_>>().join("\n")
         }
         Block::Table(content) => table(content),
+        Block::Chart(chart) => table(&chart.as_table()),
+        Block::Heatmap(map) => table(&map.as_table()),
     }
 }
 
