@@ -14,6 +14,14 @@ pub fn print(text: &str) {
     }
 }
 
+/// Writes what is no text, unchanged.
+pub fn bytes(content: &[u8]) {
+    let mut stdout = std::io::stdout().lock();
+    if stdout.write_all(content).and_then(|()| stdout.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
 /// Prints a JSON document.
 ///
 /// # Errors

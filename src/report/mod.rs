@@ -13,7 +13,7 @@ pub mod run_json;
 use crate::model::{RunRecord, TestResult};
 
 pub use document::Document;
-pub use format::{FORMATS, Format, Options};
+pub use format::{Color, FORMATS, Format, Options, Rendered};
 
 /// A run with its tests, in order.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,13 +1,17 @@
 //! `report KIND [RUN]...`: a view over the results file.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use crate::cli::args::ReportArgs;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Result};
-use crate::report::format::{FORMATS, Format, Options};
+use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
 use crate::report::{Input, REPORTS, Report, RunTests};
+
+/// Characters per line of a text in a file.
+const FILE_WIDTH: usize = 120;
 
 /// Prints or writes a report.
 ///
@@ -26,8 +30,8 @@ pub fn render(context: &Context, kind: &str, runs: &[String], output: Option<&Pa
     let report = find(kind)?;
     let format = chosen_format(context, output)?;
     let input = load(context, runs)?;
-    let text = format.render(&report.build(&input), options(context, output));
-    write(&text, output)
+    check_output(format, output)?;
+    write(&format.render(&report.build(&input), options(context, output))?, output)
 }
 
 /// The report of this name.
@@ -87,6 +91,15 @@ pub fn check_file(path: &Path) -> Result<()> {
     Err(Error::usage(path.display().to_string(), "cannot be written").advise("name another file"))
 }
 
+/// A workbook on a terminal helps nobody.
+fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
+    if format.is_text() || output.is_some() || !std::io::stdout().is_terminal() {
+        return Ok(());
+    }
+    Err(Error::usage(format!("--format {}", format.name()), "is a file, not a text for a terminal")
+        .advise(format!("give --output FILE.{}", format.extension())))
+}
+
 fn load(context: &Context, runs: &[String]) -> Result<Input> {
     let store = context.existing_store()?;
     let runs = runs.iter().map(|name| {
@@ -108,20 +121,43 @@ pub fn group_titles(context: &Context) -> Result<Vec<(String, String)>> {
 }
 
 fn options(context: &Context, output: Option<&Path>) -> Options {
-    Options { width: if output.is_some() { 120 } else { context.width() }, color: output.is_none() && context.color() }
+    match output {
+        Some(_) => for_file(),
+        None => terminal(context),
+    }
 }
 
-/// Writes a text to a file or to standard output.
+/// Text for a file.
+pub fn for_file() -> Options {
+    Options::plain(FILE_WIDTH)
+}
+
+/// Text for standard output: its width and colours.
+pub fn terminal(context: &Context) -> Options {
+    Options { width: context.width(), color: color(context) }
+}
+
+/// Which colours standard output shows; `COLORTERM` is how a terminal says that it knows all of them.
+fn color(context: &Context) -> Color {
+    let knows_all = |value: String| value == "truecolor" || value == "24bit";
+    match context.color() {
+        false => Color::None,
+        true if std::env::var("COLORTERM").is_ok_and(knows_all) => Color::True,
+        true => Color::Indexed,
+    }
+}
+
+/// Writes a document to a file or to standard output.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write(text: &str, output: Option<&Path>) -> Result<()> {
+pub fn write(content: &Rendered, output: Option<&Path>) -> Result<()> {
     match output {
         None => {
-            out::print(text);
+            out::bytes(content.as_bytes());
             Ok(())
         }
-        Some(path) => std::fs::write(path, text).map_err(|error| {
+        Some(path) => std::fs::write(path, content.as_bytes()).map_err(|error| {
             Error::usage(path.display().to_string(), format!("cannot be written: {error}")).advise("name another file")
         }),
     }

@@ -11,7 +11,6 @@ use crate::cli::setting::Setting;
 use crate::cli::{out, paths, signals};
 use crate::error::{Error, Kind, Result};
 use crate::model::{RunStatus, Status, TestResult};
-use crate::report::format::Options;
 use crate::report::{Input, RunTests, run_json};
 use crate::store::Store;
 
@@ -62,9 +61,9 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
     }
     let input = Input { groups: super::report::group_titles(context)?, runs: vec![data] };
     if format == "text" {
-        let options = Options { width: context.width(), color: context.color() };
         let datasheet = super::report::find("datasheet")?.build(&input);
-        out::print(&format!("\n{}", super::report::text_format()?.render(&datasheet, options)));
+        let text = super::report::text_format()?.render(&datasheet, super::report::terminal(context))?.into_text()?;
+        out::print(&format!("\n{}", text));
     }
     if let Some(path) = &args.report {
         write_report(path, &input)?;
@@ -113,7 +112,7 @@ fn write_report(path: &Path, input: &Input) -> Result<()> {
     let format = super::report::format_of_file(path)?;
     let mut document = super::report::find("datasheet")?.build(input);
     document.sections.extend(super::report::find("kpm")?.build(input).sections);
-    super::report::write(&format.render(&document, Options { width: 120, color: false }), Some(path))
+    super::report::write(&format.render(&document, super::report::for_file())?, Some(path))
 }
 
 /// Asks on the terminal, if there is one and we may talk.

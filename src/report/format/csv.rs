@@ -2,7 +2,8 @@
 //! blocks. Figures are plain numbers with all digits; unknown is an empty field.
 
 use super::super::document::{Block, Cell, Document, Table};
-use super::{Format, Options, heading};
+use super::{Format, Options, Rendered, heading};
+use crate::error::Result;
 
 /// `--format csv`.
 pub struct Csv;
@@ -18,10 +19,10 @@ impl Format for Csv {
         "csv"
     }
 
-    fn render(&self, document: &Document, _options: Options) -> String {
+    fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
         let sections = document.sections.iter();
         let blocks = sections.flat_map(|section| section.blocks.iter().filter_map(|part| block(&section.title, part)));
-        blocks.collect::<Vec<_>>().join("\n")
+        Ok(Rendered::Text(blocks.collect::<Vec<_>>().join("\n")))
     }
 }
 

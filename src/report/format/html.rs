@@ -1,7 +1,8 @@
 //! One self-contained HTML page: no script, no network; light and dark by the reader's system, prints on white.
 
 use super::super::document::{Block, Cell, Document, Section, Table};
-use super::{Format, LEGEND, Options, is_marked, is_number, shown, superscript};
+use super::{Format, LEGEND, Options, Rendered, is_marked, is_number, shown, superscript};
+use crate::error::Result;
 use crate::model::Status;
 
 /// `--format html`.
@@ -21,14 +22,15 @@ impl Format for Html {
         "html"
     }
 
-    fn render(&self, document: &Document, _options: Options) -> String {
+    fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
         let title = escape(&document.title);
         let sections: String = document.sections.iter().map(section).collect();
-        format!(
+        let page = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{sections}</body>\n</html>\n"
-        )
+        );
+        Ok(Rendered::Text(page))
     }
 }
 
@@ -103,7 +105,7 @@ mod tests {
     #[test]
     fn markup_in_a_name_is_text() {
         let document = Document { title: "<script>&\"".into(), sections: vec![] };
-        let page = Html.render(&document, Options::default());
+        let page = Html.render(&document, Options::default()).unwrap().into_text().unwrap();
         assert!(page.contains("<h1>&lt;script&gt;&amp;&quot;</h1>") && !page.contains("<script"), "{page}");
     }
 }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::super::document::{Block, Cell, Document, Section, Table};
-use super::{Format, Options};
+use super::{Format, Options, Rendered};
+use crate::error::Result;
 
 /// `--format json`.
 pub struct Json;
@@ -22,10 +23,10 @@ impl Format for Json {
         "json"
     }
 
-    fn render(&self, document: &Document, _options: Options) -> String {
+    fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
         let sections: Vec<Value> = document.sections.iter().map(section).collect();
         let document = json!({"schema_version": SCHEMA_VERSION, "title": document.title, "sections": sections});
-        format!("{document:#}\n")
+        Ok(Rendered::Text(format!("{document:#}\n")))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Markdown with pipe tables, every column shown.
 
 use super::super::document::{Block, Document, Table};
-use super::{Format, LEGEND, Options, heading, is_marked, is_number, shown, superscript};
+use super::{Format, LEGEND, Options, Rendered, heading, is_marked, is_number, shown, superscript};
+use crate::error::Result;
 
 /// `--format markdown`.
 pub struct Markdown;
@@ -17,13 +18,13 @@ impl Format for Markdown {
         "md"
     }
 
-    fn render(&self, document: &Document, _options: Options) -> String {
+    fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
         let mut parts = vec![format!("# {}", escape(&document.title))];
         for section in &document.sections {
             parts.push(format!("## {}", escape(&section.title)));
             parts.extend(section.blocks.iter().map(block));
         }
-        parts.join("\n\n") + "\n"
+        Ok(Rendered::Text(parts.join("\n\n") + "\n"))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod number;
 pub mod text;
 
 use super::document::{Cell, Column, Document, Table};
+use crate::error::{Error, Result};
 use crate::model::Status;
 
 /// How a document is to be shown.
@@ -15,13 +16,66 @@ use crate::model::Status;
 pub struct Options {
     /// Characters per line, for text.
     pub width: usize,
-    /// ANSI colours, for text.
-    pub color: bool,
+    /// Colours, for text.
+    pub color: Color,
+}
+
+/// Which colours a terminal shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Color {
+    #[default]
+    None,
+    /// The 256 colours of an xterm.
+    Indexed,
+    /// Any red, green and blue.
+    True,
+}
+
+impl Options {
+    /// Text of this width without colours.
+    pub fn plain(width: usize) -> Self {
+        Options { width, color: Color::None }
+    }
+
+    /// True if there is any colour.
+    pub fn is_colored(self) -> bool {
+        self.color != Color::None
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { width: 100, color: false }
+        Options::plain(100)
+    }
+}
+
+/// A document in its form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rendered {
+    /// Ends with a line end.
+    Text(String),
+    /// A file of its own kind; not for a terminal.
+    Bytes(Vec<u8>),
+}
+
+impl Rendered {
+    /// The text.
+    ///
+    /// # Errors
+    /// If the form is none for people to read as it is.
+    pub fn into_text(self) -> Result<String> {
+        match self {
+            Rendered::Text(text) => Ok(text),
+            Rendered::Bytes(_) => Err(Error::usage("--format", "this form is no text").advise("give --output FILE")),
+        }
+    }
+
+    /// What a file holds.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Rendered::Text(text) => text.as_bytes(),
+            Rendered::Bytes(bytes) => bytes,
+        }
     }
 }
 
@@ -31,10 +85,17 @@ pub trait Format: Sync {
     fn name(&self) -> &'static str;
     /// One line for `list formats`.
     fn title(&self) -> &'static str;
+    /// True if it can be read on a terminal.
+    fn is_text(&self) -> bool {
+        true
+    }
     /// Ending of files of this form, without the dot.
     fn extension(&self) -> &'static str;
-    /// The document in this form, ending with a line end.
-    fn render(&self, document: &Document, options: Options) -> String;
+    /// The document in this form.
+    ///
+    /// # Errors
+    /// If the form cannot hold it.
+    fn render(&self, document: &Document, options: Options) -> Result<Rendered>;
 }
 
 /// Every form.

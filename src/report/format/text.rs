@@ -1,7 +1,8 @@
 //! Text for a terminal of a given width: where a table is too wide, its least important columns are left out.
 
 use super::super::document::{Block, Cell, Column, Document, Section, Table};
-use super::{Format, LEGEND, Options, is_marked, is_number, shown, superscript};
+use super::{Format, LEGEND, Options, Rendered, is_marked, is_number, shown, superscript};
+use crate::error::Result;
 use crate::model::Status;
 
 /// `--format text`.
@@ -21,7 +22,7 @@ impl Format for Text {
         "txt"
     }
 
-    fn render(&self, document: &Document, options: Options) -> String {
+    fn render(&self, document: &Document, options: Options) -> Result<Rendered> {
         let mut lines = vec![bold(&document.title, options), String::new()];
         for section in &document.sections {
             section_lines(section, options, &mut lines);
@@ -29,7 +30,7 @@ impl Format for Text {
         while lines.last().is_some_and(String::is_empty) {
             lines.pop();
         }
-        lines.join("\n") + "\n"
+        Ok(Rendered::Text(lines.join("\n") + "\n"))
     }
 }
 
@@ -48,7 +49,7 @@ fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
 }
 
 fn bold(text: &str, options: Options) -> String {
-    if options.color { format!("\x1b[1m{text}\x1b[0m") } else { text.into() }
+    if options.is_colored() { format!("\x1b[1m{text}\x1b[0m") } else { text.into() }
 }
 
 /// Names in one column, values wrapped in the next.
@@ -182,7 +183,7 @@ fn colored(line: &str, cells: &[Cell], options: Options) -> String {
         Cell::Verdict(status) => Some(*status),
         _ => None,
     });
-    match statuses.max().filter(|_| options.color) {
+    match statuses.max().filter(|_| options.is_colored()) {
         Some(Status::Conditional) => format!("\x1b[33m{line}\x1b[0m"),
         Some(Status::Invalid) => format!("\x1b[31m{line}\x1b[0m"),
         _ => line.to_owned(),
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_footnote_is_shown_only_with_its_column() {
-        let narrow = Options { width: 4, color: false };
+        let narrow = Options::plain(4);
         let text = table_lines(&sample(), narrow).join("\n");
         assert!(!text.contains("no counter"), "{text}");
         let wide = table_lines(&sample(), Options::default()).join("\n");
