@@ -25,6 +25,15 @@ pub enum Block {
     Table(Table),
     Chart(Chart),
     Heatmap(Heatmap),
+    Code(Code),
+}
+
+/// A text whose lines are shown as they are: SQL, a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Code {
+    /// What it is, one line; may be empty.
+    pub caption: String,
+    pub text: String,
 }
 
 /// A table; every row has as many cells as there are columns.

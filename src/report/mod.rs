@@ -10,8 +10,10 @@ pub mod kpm;
 pub mod kpm_columns;
 pub mod run_json;
 
+use crate::catalog::Catalog;
 use crate::model::{RunRecord, TestResult};
 
+use document::Code;
 pub use document::Document;
 pub use format::{Color, FORMATS, Format, Options, Rendered};
 
@@ -23,11 +25,27 @@ pub struct RunTests {
 }
 
 /// What a report is made from.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Input {
     pub runs: Vec<RunTests>,
     /// Group id and title, in the catalogue's order; groups that are missing here follow under their id.
     pub groups: Vec<(String, String)>,
+    /// The command line that makes the report; empty if there is none.
+    pub command: String,
+    /// What the catalogue report describes; empty for reports of runs.
+    pub catalog: Catalog,
+    /// The SQL of the catalogue's workloads as it would run; empty for reports of runs.
+    pub statements: Vec<Statements>,
+}
+
+/// The SQL of a workload on one engine and drive, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statements {
+    pub workload: String,
+    pub engine: String,
+    /// `database` or `client`; empty if the engine cannot run the workload at all.
+    pub drive: String,
+    pub sql: Result<Vec<Code>, String>,
 }
 
 impl Input {

@@ -16,6 +16,7 @@ fn input() -> Input {
     Input {
         runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }],
         groups: groups.map(|(id, title)| (id.into(), title.into())).to_vec(),
+        ..Input::default()
     }
 }
 
@@ -81,7 +82,7 @@ fn color_changes_nothing_but_color() {
 
 #[test]
 fn a_run_without_tests_or_without_runs_has_a_report() {
-    let bare = Input { runs: vec![RunTests { run: fixture::run(), tests: vec![] }], groups: vec![] };
+    let bare = Input { runs: vec![RunTests { run: fixture::run(), tests: vec![] }], ..Input::default() };
     for input in [bare, Input::default()] {
         for report in REPORTS {
             for format in FORMATS.iter().filter(|format| format.is_text()) {

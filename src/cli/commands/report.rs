@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use crate::cli::args::ReportArgs;
+use crate::cli::commands::run::command_line;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Result};
@@ -108,7 +109,7 @@ fn load(context: &Context, runs: &[String]) -> Result<Input> {
         Ok(RunTests { run, tests })
     });
     let runs = runs.collect::<Result<Vec<_>>>()?;
-    Ok(Input { runs, groups: group_titles(context)? })
+    Ok(Input { runs, groups: group_titles(context)?, command: command_line(), ..Input::default() })
 }
 
 /// Group id -> title, in order of display.

@@ -59,7 +59,8 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
     if format == "json" {
         out::json(&run_json::document(&data.run, &data.tests))?;
     }
-    let input = Input { groups: super::report::group_titles(context)?, runs: vec![data] };
+    let groups = super::report::group_titles(context)?;
+    let input = Input { groups, runs: vec![data], command: command_line(), ..Input::default() };
     if format == "text" {
         let datasheet = super::report::find("datasheet")?.build(&input);
         let text = super::report::text_format()?.render(&datasheet, super::report::terminal(context))?.into_text()?;
@@ -122,7 +123,7 @@ pub fn ask_password(context: &Context) -> Option<fn(&str) -> Option<String>> {
 }
 
 /// The command line as typed. Passwords are refused on it, so it holds none.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let words: Vec<_> = std::env::args().skip(1).collect();
     std::iter::once("dbdyno".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -28,7 +28,7 @@ impl Format for Csv {
 
 fn block(section: &str, block: &Block) -> Option<String> {
     match block {
-        Block::Paragraph(_) => None,
+        Block::Paragraph(_) | Block::Code(_) => None,
         Block::Facts(facts) => {
             let rows = facts.iter().map(|(name, value)| line(&[section, name, value]));
             Some([line(&["table", "name", "value"])].into_iter().chain(rows).collect())

@@ -1,6 +1,6 @@
 //! One self-contained HTML page: no script, no network; light and dark by the reader's system, prints on white.
 
-use super::super::document::{Block, Cell, Document, Section, Table};
+use super::super::document::{Block, Cell, Code, Document, Section, Table};
 use super::{Format, LEGEND, Options, Rendered, is_marked, is_number, shown, superscript};
 use crate::error::Result;
 use crate::model::Status;
@@ -50,7 +50,13 @@ fn block(block: &Block) -> String {
         Block::Table(content) => table(content),
         Block::Chart(chart) => table(&chart.as_table()),
         Block::Heatmap(map) => table(&map.as_table()),
+        Block::Code(part) => code(part),
     }
+}
+
+fn code(code: &Code) -> String {
+    let caption = if code.caption.is_empty() { String::new() } else { format!("<p>{}</p>\n", escape(&code.caption)) };
+    format!("{caption}<div class=\"wide\"><pre>{}</pre></div>\n", escape(&code.text))
 }
 
 fn table(table: &Table) -> String {

@@ -34,6 +34,7 @@ fn section(section: &Section) -> Value {
     let mut paragraphs = Vec::new();
     let mut facts = Map::new();
     let mut tables = Vec::new();
+    let mut code = Vec::new();
     for block in &section.blocks {
         match block {
             Block::Paragraph(text) => paragraphs.push(text.as_str()),
@@ -41,9 +42,10 @@ fn section(section: &Section) -> Value {
             Block::Table(content) => tables.push(table(content)),
             Block::Chart(chart) => tables.push(table(&chart.as_table())),
             Block::Heatmap(map) => tables.push(table(&map.as_table())),
+            Block::Code(part) => code.push(json!({"caption": part.caption, "text": part.text})),
         }
     }
-    json!({"title": section.title, "paragraphs": paragraphs, "facts": facts, "tables": tables})
+    json!({"title": section.title, "paragraphs": paragraphs, "facts": facts, "tables": tables, "code": code})
 }
 
 fn table(table: &Table) -> Value {

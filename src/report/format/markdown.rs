@@ -1,6 +1,6 @@
 //! Markdown with pipe tables, every column shown.
 
-use super::super::document::{Block, Document, Table};
+use super::super::document::{Block, Code, Document, Table};
 use super::{Format, LEGEND, Options, Rendered, heading, is_marked, is_number, shown, superscript};
 use crate::error::Result;
 
@@ -38,7 +38,16 @@ fn block(block: &Block) -> String {
         Block::Table(content) => table(content),
         Block::Chart(chart) => table(&chart.as_table()),
         Block::Heatmap(map) => table(&map.as_table()),
+        Block::Code(part) => code(part),
     }
+}
+
+/// Fenced with more backticks than the text itself has in a row.
+fn code(code: &Code) -> String {
+    let longest = code.text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let caption = if code.caption.is_empty() { String::new() } else { format!("{}\n\n", escape(&code.caption)) };
+    format!("{caption}{fence}\n{}\n{fence}", code.text.trim_end())
 }
 
 fn table(table: &Table) -> String {

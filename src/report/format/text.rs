@@ -1,6 +1,6 @@
 //! Text for a terminal of a given width: where a table is too wide, its least important columns are left out.
 
-use super::super::document::{Block, Cell, Column, Document, Section, Table};
+use super::super::document::{Block, Cell, Code, Column, Document, Section, Table};
 use super::{Format, LEGEND, Options, Rendered, is_marked, is_number, shown, superscript};
 use crate::error::Result;
 use crate::model::Status;
@@ -43,9 +43,17 @@ fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
             Block::Table(table) => lines.extend(table_lines(table, options)),
             Block::Chart(chart) => lines.extend(table_lines(&chart.as_table(), options)),
             Block::Heatmap(map) => lines.extend(table_lines(&map.as_table(), options)),
+            Block::Code(code) => lines.extend(code_lines(code, options.width)),
         }
         lines.push(String::new());
     }
+}
+
+/// Indented under its caption; lines are not wrapped, so that they can be copied.
+fn code_lines(code: &Code, width: usize) -> Vec<String> {
+    let caption = Some(&code.caption).filter(|caption| !caption.is_empty());
+    let lines = code.text.trim_end().lines().map(|line| format!("    {line}").trim_end().to_owned());
+    caption.into_iter().flat_map(|caption| wrap(caption, width, "")).chain(lines).collect()
 }
 
 fn bold(text: &str, options: Options) -> String {
