@@ -10,7 +10,7 @@ const TOLERANCE: f64 = 0.005;
 /// The reasons that follow from the contract: `contract` (invalid), or what the claim says, for a broken claim, a note
 /// `unchecked` (valid) for a claim whose counter is missing. A claim of `max` about nothing (0 / 0) holds.
 ///
-/// In a contract `ops`, `rows`, `commits`, `units` are our own counts, other names are counters.
+/// In a contract `ops`, `rows`, `commits`, `units` are our own counts, other names are counters, or else parameters.
 pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason> {
     let scope = Scope::new(result);
     let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
@@ -19,7 +19,8 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
 
 fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
     let missing = |name: &str| unchecked(format!("contract not checked, {name} is not known here ({})", claim.because));
-    let Some(what) = scope.own(&claim.what).or_else(|| scope.counter(&claim.what)) else {
+    let known = scope.own(&claim.what).or_else(|| scope.counter(&claim.what));
+    let Some(what) = known.or_else(|| scope.parameter(&claim.what)) else {
         return Some(missing(&claim.what));
     };
     let per = claim.per.as_deref();
@@ -63,6 +64,17 @@ mod tests {
     use super::*;
     use crate::analysis::fixture;
     use crate::model::Status;
+
+    #[test]
+    fn a_claim_may_be_about_a_parameter() {
+        let mut result = fixture::result();
+        result.params.insert("relaxed".into(), "1".into());
+        let relaxed = claim("relaxed", None, None, Some("0"));
+        let found = judge(&result, std::slice::from_ref(&relaxed), "postgres");
+        assert_eq!(found[0].text, "relaxed = 1, must be at most 0: the table was not cached");
+        result.params.insert("relaxed".into(), "0".into());
+        assert_eq!(judge(&result, &[relaxed], "postgres"), []);
+    }
 
     fn claim(what: &str, per: Option<&str>, min: Option<&str>, max: Option<&str>) -> Claim {
         Claim {

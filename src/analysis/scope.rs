@@ -49,6 +49,10 @@ impl<'a> Scope<'a> {
         }
         self.result.counters.get(name)
     }
+    /// A numeric parameter.
+    pub fn parameter(&self, name: &str) -> Option<f64> {
+        self.result.params.get(name)?.parse().ok()
+    }
     /// The divisor of a claim: 1 if there is none; `s` seconds, `job_s` seconds times jobs, our own counts, counters.
     pub fn divisor(&self, per: Option<&str>) -> Option<f64> {
         match per {

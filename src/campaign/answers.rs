@@ -26,7 +26,8 @@ fn check_part(session: &mut dyn Session, part: &PartPlan, facts: &Facts) -> Resu
     let mut facts = facts.clone();
     facts.extend(part.facts.clone());
     let checking = Checking { part, facts: &facts };
-    let checked = run_all(session, &part.setup_sql()).map(|()| checking.check(session, answer));
+    let prepared = run_all(session, &part.setup_sql()).and_then(|()| run_all(session, &part.session));
+    let checked = prepared.map(|()| checking.check(session, answer));
     let cleaned = run_all(session, &part.teardown_sql());
     checked.map_err(|error| error.at(part.workload.clone()))??;
     cleaned.map_err(|error| error.at(part.workload.clone()))

@@ -79,6 +79,7 @@ fn selection(op_ns: u64, duration_s: f64) -> Selection {
         work: Expr("1".into()),
         commits: false,
         setup: Vec::new(),
+        session: Vec::new(),
         teardown: Vec::new(),
         facts: Facts::new(),
         answer: None,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use crate::model::{Bind, Claim, Drive, Expr, Facts, Param, Workload};
-use crate::sql::{Block, bind_names, placeholders};
+use crate::sql::{Block, Values, bind_names, fill, placeholders};
 
 use super::{Catalog, Entry, parse_selection};
 
@@ -118,8 +118,11 @@ fn shape(workload: &Workload) -> Vec<String> {
 
 fn param(param: &Param) -> Option<String> {
     let defaults = std::iter::once(&param.default).chain(param.engine_default.values());
-    let bad = defaults.into_iter().find(|value| !allowed(param, value))?;
-    Some(format!("the default {}={bad} is not an allowed value", param.name))
+    if let Some(bad) = defaults.into_iter().find(|value| !allowed(param, value)) {
+        return Some(format!("the default {}={bad} is not an allowed value", param.name));
+    }
+    let bad = param.unavailable.values().flat_map(BTreeMap::keys).find(|value| !allowed(param, value))?;
+    Some(format!("'unavailable' names {}={bad}, which is not an allowed value", param.name))
 }
 
 fn allowed(param: &Param, value: &str) -> bool {
@@ -251,16 +254,31 @@ fn names(workload: &Workload, block: &Block, also: &[&str]) -> Option<String> {
     Some(format!("{}: block {} uses the unknown {{{{{name}}}}}", block.place_at(range.start), block.name))
 }
 
-/// Setup and teardown: every block must exist for some engine; where it does not, there is nothing to do.
+/// Setup, teardown and session: every block must exist for some engine; where it does not, there is nothing to do.
 fn around(entry: &Entry, engines: &[&str]) -> Vec<String> {
-    let blocks = entry.workload.setup.iter().chain(&entry.workload.teardown);
+    let workload = &entry.workload;
+    let blocks = workload.setup.iter().chain(&workload.teardown).chain(&workload.session);
     let finding = |short: &String| {
-        let found: Vec<_> =
-            engines.iter().filter_map(|engine| entry.blocks.resolve(engine, &entry.workload.id, short)).collect();
+        let short_names = block_names(workload, short);
+        let of_engine =
+            |engine| short_names.iter().filter_map(move |name| entry.blocks.resolve(engine, &workload.id, name));
+        let found: Vec<_> = engines.iter().flat_map(|engine| of_engine(engine)).collect();
         match found.is_empty() && !engines.is_empty() {
             true => Some(format!("there is no block '{short}' for any engine")),
-            false => found.into_iter().find_map(|block| names(&entry.workload, block, &["jobs"])),
+            false => found.into_iter().find_map(|block| names(workload, block, &["jobs"])),
         }
     };
     blocks.filter_map(finding).collect()
+}
+
+/// The names that a block's name with `{{param}}` in it may stand for.
+fn block_names(workload: &Workload, short: &str) -> Vec<String> {
+    let with = |names: Vec<String>, param: &Param| {
+        let named = |name: &String, value: &String| fill(name, &Values::from([(param.name.clone(), value.clone())]));
+        match param.values.as_slice() {
+            [] => names,
+            values => names.iter().flat_map(|name| values.iter().map(move |value| named(name, value))).collect(),
+        }
+    };
+    workload.params.iter().fold(vec![short.to_string()], with)
 }

@@ -80,6 +80,8 @@ pub(super) struct WorkloadEntry {
     #[serde(default)]
     teardown: Vec<String>,
     #[serde(default)]
+    session: Vec<String>,
+    #[serde(default)]
     parts: Vec<Part>,
     answer: Option<Answer>,
     #[serde(default)]
@@ -118,6 +120,7 @@ impl WorkloadEntry {
             client: self.client,
             setup: self.setup,
             teardown: self.teardown,
+            session: self.session,
             parts: self.parts,
             answer: self.answer,
             contract: self.contract,

@@ -192,6 +192,8 @@ pub struct JobOrder<'a> {
     pub job: u32,
     pub jobs: u32,
     pub code: &'a JobCode,
+    /// Statements that the job's session runs once, before the gate.
+    pub session: &'a [String],
     /// Seed of the run; the job's generator is seeded from it and `job` by `stats::keys`.
     pub seed: u64,
     /// Facts for bind expressions.

@@ -146,6 +146,9 @@ impl Database for NullDatabase {
         Ok(Box::new(NullSession { tables: self.tables.clone() }))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        for sql in job.session {
+            Directives::from_str(sql)?.run()?;
+        }
         super::client_loop::drive(job, pacer, |statements| {
             NullJob::prepare(statements, &self.settings.op, self.settings.count_factor, self.tables.clone())
         })

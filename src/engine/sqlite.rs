@@ -103,6 +103,9 @@ impl Database for SqliteDatabase {
     }
     fn run_job(&self, order: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let (connection, _running) = self.connect()?;
+        for sql in order.session {
+            connection.execute_batch(sql).map_err(|error| error::from_sqlite(&error, sql))?;
+        }
         super::client_loop::drive(order, pacer, |statements| job::SqliteJob::prepare(&connection, statements))
     }
     fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {

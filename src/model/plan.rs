@@ -129,6 +129,8 @@ pub struct PartPlan {
     /// Statements before the jobs start / after they ended. `{{jobs}}` is still open in them.
     pub setup: Vec<String>,
     pub teardown: Vec<String>,
+    /// Statements that each job's session runs once before the gate.
+    pub session: Vec<String>,
     /// Facts for expressions: the numeric parameters (data set facts come from the loaded data set).
     pub facts: Facts,
     /// What is checked before timing, and the statement whose result is checked, if the answer names one.

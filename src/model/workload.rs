@@ -41,9 +41,12 @@ pub struct Workload {
     pub binds: BTreeMap<String, Bind>,
     /// Alternatives of one client-drive op; see `ClientBranch`.
     pub client: Vec<ClientBranch>,
-    /// Block names run once before the jobs start, and after they ended (also after a failure).
+    /// Block names run once before the jobs start, and after they ended (also after a failure). In these names and in
+    /// those of `session`, `{{param}}` is the parameter's value; `{{org}}` the organisation, also if it is the default.
     pub setup: Vec<String>,
     pub teardown: Vec<String>,
+    /// Block names run in each job's session once, before the gate: settings that hold for this workload only.
+    pub session: Vec<String>,
     /// For mixed workloads: the parts; jobs are dealt to them equally.
     pub parts: Vec<Part>,
     /// The expected answer, checked by `verify` before timing.
@@ -80,6 +83,7 @@ impl Workload {
             client: Vec::new(),
             setup: Vec::new(),
             teardown: Vec::new(),
+            session: Vec::new(),
             parts: Vec::new(),
             answer: None,
             contract: Vec::new(),
@@ -117,6 +121,9 @@ pub struct Param {
     pub min: Option<i64>,
     #[serde(default)]
     pub max: Option<i64>,
+    /// Values that single engines cannot give, with the reason: engine -> value -> reason.
+    #[serde(default)]
+    pub unavailable: BTreeMap<String, BTreeMap<String, String>>,
     /// One line for `list workloads`.
     pub about: String,
 }
@@ -193,8 +200,8 @@ pub struct Answer {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`. A gauge (`durable`) stands for its
-    /// least value during the test.
+    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`, or (in a contract) a numeric
+    /// parameter. A gauge (`durable`) stands for its least value during the test.
     pub what: String,
     /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times jobs.
     #[serde(default)]

@@ -8,7 +8,7 @@ use crate::catalog::Entry;
 use crate::engine::Capabilities;
 use crate::error::{Error, Result};
 use crate::model::{BoundStatement, Branch, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine};
-use crate::sql::{Block, Values, bind, statement, substitute};
+use crate::sql::{Block, Values, bind, fill, statement, substitute};
 
 use super::params::{self, Params};
 use super::values;
@@ -73,6 +73,7 @@ pub(super) fn part(target: &Target<'_>, harness: &Harness<'_>, entry: &Entry, pa
         commits: workload.commits,
         setup: compiler.around(&workload.setup)?,
         teardown: compiler.around(&workload.teardown)?,
+        session: compiler.around(&workload.session)?,
         facts: params::facts(params),
         answer: workload.answer.clone(),
         answer_step: compiler.answer_step()?,
@@ -98,11 +99,21 @@ impl Compiler<'_> {
         })
     }
 
-    /// Setup or teardown; a block that only other engines have, or that says why it is empty, is nothing to do.
+    /// Setup, teardown or session; a block that only other engines have, or that says why it is empty, is nothing to do.
     fn around(&self, names: &[String]) -> Result<Vec<String>> {
-        let blocks = names.iter().filter_map(|name| self.find(name));
+        let names = names.iter().map(|name| self.block_name(name));
+        let blocks = names.filter_map(|name| self.find(&name)).collect::<Vec<_>>().into_iter();
         let sql = blocks.map(|block| Ok(statement(&substitute(block, &self.values, LATE)?).to_string()));
         sql.filter(|sql| sql.as_ref().map_or(true, |sql| !sql.is_empty())).collect()
+    }
+
+    /// A block's name with the parameters' values in it; the default organisation under its own name.
+    fn block_name(&self, name: &str) -> String {
+        let mut values = self.values.clone();
+        if let Some(org) = values::org(&self.values, self.target.capabilities) {
+            values.insert(values::ORG.into(), org.into());
+        }
+        fill(name, &values)
     }
 
     fn bound(&self, block: &Block, values: &Values) -> Result<BoundStatement> {
@@ -227,6 +238,7 @@ pub(super) fn hash(revision: u32, params: &Params, parts: &[PartPlan]) -> String
 fn all_sql(part: &PartPlan) -> Vec<String> {
     let mut sql: Vec<String> = part.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     sql.extend(part.setup_sql());
+    sql.extend(part.session.iter().cloned());
     match &part.code {
         JobCode::Routine(routine) => sql.push(routine.call.sql.clone()),
         JobCode::Client { branches, binds, shared_read } => {

@@ -34,6 +34,15 @@ pub(super) fn chosen(workload: &Workload, engine: &str, complete: &Params) -> Pa
     chosen.filter_map(|name| Some((name.clone(), complete.get(name)?.clone()))).collect()
 }
 
+/// Why the engine cannot give a parameter's value, if it cannot.
+pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) -> Option<String> {
+    workload.params.iter().find_map(|Param { name, unavailable, .. }| {
+        let value = complete.get(name)?;
+        let reason = unavailable.get(engine)?.get(value)?;
+        Some(format!("{name}={value} is not available: {reason}"))
+    })
+}
+
 fn unknown_param(workload: &Workload, name: &str, place: &str) -> Error {
     let known: Vec<_> = workload.params.iter().map(|param| param.name.as_str()).collect();
     let error = Error::usage(place, format!("{} has no parameter '{name}'", workload.id));

@@ -137,6 +137,7 @@ fn parts<'a>(
 
 fn available(request: &Request, entry: &Entry, params: &Params) -> std::result::Result<(), Refusal> {
     let reason = entry.workload.unsupported.get(&request.engine).cloned();
+    let reason = reason.or_else(|| params::unavailable(&entry.workload, &request.engine, params));
     match reason.or_else(|| values::missing_org(params, &request.capabilities)) {
         Some(reason) => Err(Refusal::Unavailable(entry.workload.id.clone(), reason)),
         None => Ok(()),

@@ -33,6 +33,7 @@ fn pieces(part: &PartPlan) -> Vec<(String, String)> {
         list.iter().map(|text| (caption.to_string(), sql::bind_late(text, 1))).collect::<Vec<_>>()
     };
     let mut pieces = named("before the jobs start", &part.setup);
+    pieces.extend(named("each job's session, once", &part.session));
     match &part.code {
         JobCode::Routine(routine) => {
             pieces.extend(named("create the routine", &routine.create));

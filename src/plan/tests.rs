@@ -73,6 +73,27 @@ kpm = { value = "ops", unit = "qps", better = "higher" }
 parts = [{ workload = "T-READ" }, { workload = "T-WRITE", params = { update_pct = "40" } }]
 
 [[workload]]
+id = "T-OWN"
+title = "a table of its own in an organisation, a session of its own"
+revision = 1
+kpm = { value = "ops", unit = "qps", better = "higher" }
+client = [{ steps = ["one"] }]
+setup = ["own-{{org}}"]
+session = ["relax-{{relaxed}}"]
+[[workload.params]]
+name = "org"
+default = "default"
+values = ["default", "heap", "rowid"]
+about = "organisation"
+[[workload.params]]
+name = "relaxed"
+default = "1"
+values = ["0", "1"]
+unavailable = { lite = { 1 = "it always waits" } }
+engine_default = { lite = "0" }
+about = "whether commits wait"
+
+[[workload]]
 id = "T-BULK"
 title = "bulk"
 revision = 1
@@ -86,9 +107,12 @@ about = "rows"
 "#;
 
 const COMMON: &str = "-- name: T-READ.get\nselect * from {{small}} where key25 = :key limit {{rows}};\n\
--- name: change\nupdate {{big}} set status = 1 where id = :id;\n-- name: look\nselect :id::int\n-- name: one\nselect 1\n";
+-- name: change\nupdate {{big}} set status = 1 where id = :id;\n-- name: look\nselect :id::int\n-- name: one\nselect 1\n\
+-- name: own-rowid\ncreate table own (org text default '{{org}}');\n";
 const SERVER: &str = "-- name: T-READ.body\nperform 1 from {{small}};\n-- name: T-WRITE.declare\nv int;\n\
--- name: T-WRITE.body\nupdate {{big}} set status = 2;\ncommit;\n-- name: make\ncreate table {{prefix}}own (jobs int default {{jobs}});\n";
+-- name: T-WRITE.body\nupdate {{big}} set status = 2;\ncommit;\n-- name: make\ncreate table {{prefix}}own (jobs int default {{jobs}});\n\
+-- name: T-OWN.body\nnull;\n-- name: relax-1\nset relaxed = on;\n-- name: relax-0\n-- nothing: it is the default\n\
+-- name: own-heap\ncreate table {{prefix}}own () using heap;\n";
 const HARNESS: &str = "-- name: function\ncreate function {{routine}}() as $$\ndeclare\n  {{declare}}\nbegin\n  {{body}}\nend $$;\n\
 -- name: procedure\ncreate procedure {{routine}}() as $$ declare {{declare}} begin {{body}} end $$;\n\
 -- name: call\nselect * from {{routine}}(:job, :seed);\n-- name: drop-function\ndrop function {{routine}};\n-- name: drop-procedure\ndrop procedure {{routine}};\n";
@@ -283,6 +307,22 @@ fn a_bulk_load_has_a_table_of_its_own() {
 }
 
 #[test]
+fn parameters_choose_blocks_and_a_session_has_settings_of_its_own() {
+    let own = |text: &str, request| {
+        let part = planned(text, request).selections.remove(0).parts.remove(0);
+        (part.setup.concat(), part.session.concat())
+    };
+    let heap = "create table dbdyno.own () using heap".to_string();
+    assert_eq!(own("T-OWN", server()), (heap.clone(), "set relaxed = on".into()));
+    assert_eq!(own("T-OWN:relaxed=0,org=heap", server()), (heap, String::new()));
+    assert_eq!(own("T-OWN", lite()), ("create table own (org text default 'default')".into(), String::new()));
+    let line = refused("T-OWN:relaxed=1", lite());
+    assert!(line.contains("T-OWN cannot run on lite: relaxed=1 is not available: it always waits"), "{line}");
+    let captions: Vec<_> = show(&planned("T-OWN", server()).selections[0]).into_iter().map(|p| p.caption).collect();
+    assert_eq!(captions[..2], ["before the jobs start", "each job's session, once"]);
+}
+
+#[test]
 fn the_hash_changes_with_parameters_and_sql_only() {
     let hash = |text: &str, request: Request| planned(text, request).selections.remove(0).hash;
     let base = hash("T-WRITE", server());
@@ -291,6 +331,7 @@ fn the_hash_changes_with_parameters_and_sql_only() {
     assert_ne!(base, hash("T-WRITE:update_pct=21", server()));
     assert_ne!(base, hash("T-WRITE", Request { drive: Some(Drive::Client), ..server() }));
     assert_ne!(hash("R2", server()), hash("R1", server()));
+    assert_ne!(hash("T-OWN", server()), hash("T-OWN:relaxed=0", server()));
 }
 
 #[test]

@@ -44,6 +44,14 @@ pub(super) fn values(params: &Params, size_gb: f64, capabilities: &Capabilities)
     values
 }
 
+/// The chosen organisation, the default under its own name; none if the workload has no such parameter.
+pub(super) fn org<'a>(params: &'a Params, capabilities: &Capabilities) -> Option<&'a str> {
+    match params.get(ORG).map(String::as_str) {
+        Some(DEFAULT_ORG) => capabilities.orgs.first().copied(),
+        chosen => chosen,
+    }
+}
+
 /// Name of a table without prefix in the chosen organisation: `small`, `small_heap_list`.
 pub(super) fn table_name(table: &str, params: &Params, capabilities: &Capabilities) -> String {
     match params.get(ORG).map(String::as_str) {

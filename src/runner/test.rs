@@ -140,8 +140,15 @@ fn run_job(
     let part = &spec.selection.parts[(job as usize - 1) % spec.selection.parts.len()];
     let mut facts = facts.clone();
     facts.extend(part.facts.clone());
-    let order =
-        JobOrder { job, jobs: spec.jobs, code: &part.code, seed: context.seed, facts: &facts, rows: context.rows };
+    let order = JobOrder {
+        job,
+        jobs: spec.jobs,
+        code: &part.code,
+        session: &part.session,
+        seed: context.seed,
+        facts: &facts,
+        rows: context.rows,
+    };
     let _ended = EndOnDrop(gate);
     let result = context.database.run_job(&order, &mut pacer);
     let mut log = pacer.into_log();

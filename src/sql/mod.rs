@@ -9,4 +9,4 @@ mod template;
 
 pub use binds::{Bound, Placeholder, bind, bind_names};
 pub use blocks::{Block, BlockSet, parse_blocks, statement};
-pub use template::{Values, bind_late, placeholders, substitute};
+pub use template::{Values, bind_late, fill, placeholders, substitute};

@@ -50,9 +50,9 @@ fn unknown_names(block: &Block, offset: usize, names: &[&str]) -> Error {
     Error::usage(block.place_at(offset), what).advise("declare the parameter or correct the name")
 }
 
-/// Replaces what has a value. A value of several lines is indented as its placeholder is, where nothing else stands
+/// Replaces what has a value, leaves the other placeholders. A value of several lines is indented as its placeholder is, where nothing else stands
 /// before that.
-fn fill(text: &str, values: &Values) -> String {
+pub fn fill(text: &str, values: &Values) -> String {
     let (mut filled, mut copied) = (String::with_capacity(text.len()), 0);
     for (range, name) in placeholders(text) {
         let Some(value) = values.get(name) else { continue };

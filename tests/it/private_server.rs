@@ -95,7 +95,7 @@ fn branch(sql: &str, commit: Commit) -> JobCode {
 
 fn run<F: FnMut(u32)>(database: &dyn Database, code: &JobCode, pacer: &mut TestPacer<F>) -> Result<(), EngineError> {
     let facts = Facts::new();
-    database.run_job(&JobOrder { job: 1, jobs: 1, code, seed: 42, facts: &facts, rows: ROWS }, pacer)
+    database.run_job(&JobOrder { job: 1, jobs: 1, code, session: &[], seed: 42, facts: &facts, rows: ROWS }, pacer)
 }
 
 /// One counter of pg_stat_*, after our sessions have ended.

@@ -43,6 +43,7 @@ fn selection(statement: &str, window: Window) -> Selection {
         work: Expr("3".into()),
         commits: false,
         setup: vec!["rows 1".into(), "rows 2".into()],
+        session: vec![],
         teardown: vec!["rows 8".into(), "rows 9".into()],
         facts: Facts::new(),
         answer: None,

@@ -122,7 +122,11 @@ impl Database for PgDatabase {
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for the backend's end: its statistics are complete when this returns.
-        let session = || self.open_session(JOB_SETTINGS);
+        let session = || {
+            let mut session = self.open_session(JOB_SETTINGS)?;
+            job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
+            Ok::<_, EngineError>(session)
+        };
         match job.code {
             JobCode::Routine(routine) => routine::run(&mut session()?.wire, routine, job, pacer),
             JobCode::Client { .. } | JobCode::Bulk { .. } => {
