@@ -26,6 +26,7 @@ pub fn lookup(lab: &Lab, params: &str, drive: Drive, seconds: f64) -> Result<Sel
         warmup_s: Some(WARMUP_S),
         duration_s: Some(seconds),
         ops_per_job: None,
+        time_scale: 1.0,
         size_gb: Some(LOOKUP_GB),
         seed: SEED,
         cores: 1,

@@ -6,11 +6,11 @@ use crate::error::{Error, Result};
 use crate::model::{Bind, Claim, Drive, Expr, Facts, Param, Workload};
 use crate::sql::{Block, Values, bind_names, fill, placeholders};
 
-use super::{Catalog, Entry, parse_selection};
+use super::{Catalog, Entry, check_suite};
 
 /// Own counts that claims may use beside counters and facts.
 const COUNTS: [&str; 6] = ["ops", "rows", "commits", "units", "s", "job_s"];
-const TABLES: [&str; 2] = ["small", "big"];
+pub(super) const TABLES: [&str; 2] = ["small", "big"];
 
 /// Checks everything.
 ///
@@ -23,9 +23,7 @@ pub(super) fn catalog(catalog: &Catalog) -> Result<()> {
         let found = workload(catalog, entry, &engines).into_iter();
         findings.extend(found.map(|what| Error::usage(&entry.place, format!("{}: {what}", entry.workload.id))));
     }
-    findings.extend(catalog.suites().iter().flat_map(|suite| {
-        suite.entries.iter().filter_map(|entry| suite_entry(catalog, &suite.id, &entry.workload).err())
-    }));
+    findings.extend(catalog.suites().iter().flat_map(|suite| check_suite::findings(catalog, suite)));
     let profiles = catalog.suites().iter().filter_map(|suite| Some((suite, suite.profile.as_ref()?)));
     findings.extend(profiles.filter_map(|(suite, profile)| {
         let place = format!("catalog/suites/{}.toml", suite.id);
@@ -54,12 +52,6 @@ fn unique_names(catalog: &Catalog) -> Option<Error> {
         }
     }
     None
-}
-
-fn suite_entry(catalog: &Catalog, suite: &str, text: &str) -> Result<()> {
-    let name = parse_selection(text)?.0;
-    let found = catalog.find(&name).map(drop);
-    found.map_err(|error| Error::usage(format!("catalog/suites/{suite}.toml"), error.what).advise(error.advice))
 }
 
 /// Findings of one workload, without its place.
@@ -133,7 +125,7 @@ fn allowed(param: &Param, value: &str) -> bool {
     value.parse().is_ok_and(fits)
 }
 
-fn fixed(workload: &Workload, params: &BTreeMap<String, String>) -> Option<String> {
+pub(super) fn fixed(workload: &Workload, params: &BTreeMap<String, String>) -> Option<String> {
     params.iter().find_map(|(name, value)| match workload.params.iter().find(|param| param.name == *name) {
         None => Some(format!("{} has no parameter '{name}'", workload.id)),
         Some(param) => (!allowed(param, value)).then(|| format!("{name}={value} is not allowed for {}", workload.id)),

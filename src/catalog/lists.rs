@@ -1,10 +1,8 @@
-//! Groups, suites and profiles: plain data with a title.
+//! Groups and profiles: plain data with a title.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
-use crate::model::Drive;
 
 /// A group of workloads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -16,40 +14,6 @@ pub struct Group {
     /// Position in listings.
     #[serde(skip)]
     pub order: u32,
-}
-
-/// A named selection of workloads (`suites/<id>.toml`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Suite {
-    pub id: String,
-    pub title: String,
-    #[serde(default)]
-    pub about: String,
-    /// Nominal size of the data set if the user gives none.
-    pub size_gb: Option<f64>,
-    /// Size profile of a private server if the user gives none.
-    pub profile: Option<String>,
-    /// Jobs of every entry that gives none: `1,2,cores` or `1..auto`.
-    pub jobs: Option<String>,
-    pub warmup_s: Option<f64>,
-    pub duration_s: Option<f64>,
-    #[serde(default, rename = "entry")]
-    pub entries: Vec<SuiteEntry>,
-}
-
-/// One workload of a suite; what it leaves out comes from the suite.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SuiteEntry {
-    /// Id, alias, or either with parameters: `SRV-QUERY1:org=heap`.
-    pub workload: String,
-    #[serde(default)]
-    pub params: BTreeMap<String, String>,
-    pub jobs: Option<String>,
-    pub drive: Option<Drive>,
-    pub warmup_s: Option<f64>,
-    pub duration_s: Option<f64>,
 }
 
 /// A size profile (`profiles/<id>.toml`): what a private server of that size is given.

@@ -12,18 +12,21 @@ use crate::model::Workload;
 use crate::sql::{Block, BlockSet};
 
 mod check;
+mod check_suite;
 mod files;
 mod lists;
 mod load;
 mod lookup;
+mod suite;
 mod versions;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
-pub use lists::{Group, Profile, Suite, SuiteEntry};
+pub use lists::{Group, Profile};
 pub use lookup::{Asked, parse_selection};
+pub use suite::{Suite, SuiteEntry, Work};
 
 /// A workload with the SQL of its folder.
 #[derive(Debug, Clone)]

@@ -60,7 +60,7 @@ pub enum Command {
         #[arg(value_enum)]
         what: Listing,
     },
-    /// Show a workload: what it does, its parameters and its SQL as it will run
+    /// Show a workload (what it does, its SQL as it will run) or a suite (its tests, what each corresponds to)
     Show {
         #[command(subcommand)]
         what: Show,
@@ -115,6 +115,15 @@ pub enum Show {
         /// Drive whose SQL is shown [default: the engine's own]
         #[arg(long, value_enum)]
         drive: Option<DriveArg>,
+    },
+    /// The tests of a suite under their published codes: what each corresponds to here, its work or time, and where it
+    /// cannot run, why (--format text|json)
+    Suite {
+        /// Suite id: orabench, benchware, peakmarks, quick, standard, full
+        id: String,
+        /// Nominal size in GB, which fixed work may depend on [default: the suite's, else that of the publication]
+        #[arg(long, value_name = "GB")]
+        size: Option<f64>,
     },
 }
 
@@ -226,6 +235,9 @@ pub struct RunArgs {
     /// Time dropped before the window
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Seconds>,
+    /// Factor on the windows and the fixed work of the suites: 0.1 = a tenth of the time
+    #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
+    pub time_scale: Option<f64>,
     /// Name of the run
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,

@@ -19,6 +19,9 @@ const DEFAULT_PROFILE: &str = "XS";
 /// A shorter window holds too little to be a measurement, in s.
 const SHORTEST_WINDOW_S: f64 = 0.1;
 
+/// A longer run is a typing error.
+const MOST_TIME_SCALE: f64 = 1000.0;
+
 /// Target, profile and data size of a command.
 pub struct Setting {
     pub target: Target,
@@ -84,12 +87,23 @@ impl Setting {
             warmup_s: run.and_then(|run| run.warmup).map(|warmup| warmup.0),
             duration_s,
             ops_per_job: run.and_then(|run| run.ops),
+            time_scale: time_scale(run)?,
             size_gb: Some(self.size_gb),
             seed: self.seed,
             cores: host_cpus(),
         };
         plan::build(catalog, &request)
     }
+}
+
+/// The factor of `--time-scale`.
+fn time_scale(run: Option<&RunArgs>) -> Result<f64> {
+    let scale = run.and_then(|run| run.time_scale).unwrap_or(1.0);
+    if scale.is_finite() && scale > 0.0 && scale <= MOST_TIME_SCALE {
+        return Ok(scale);
+    }
+    Err(Error::usage("--time-scale", format!("{scale} is no factor"))
+        .advise(format!("give a number above 0 and up to {MOST_TIME_SCALE}, e.g. 0.1")))
 }
 
 /// The suites asked for; the default one if no workload is named either.

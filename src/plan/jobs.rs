@@ -6,7 +6,7 @@ use crate::model::{Ramp, Selection};
 /// More jobs than this are a typing error.
 const MOST_JOBS: u32 = 10_000;
 
-/// Reads `1,2,4`, `1..8` (doubling), `1..auto`, `cores`, `2*cores`, or a list of the first kind with the latter in it.
+/// Reads `1,2,4` (`1,1,2` runs twice with one job), `1..8` (doubling), `1..auto`, `cores`, `2*cores`, or a list of the first kind with the latter in it.
 ///
 /// # Errors
 /// 0, more than 10,000, a range that runs backwards, anything else that is no number of jobs.
@@ -15,8 +15,8 @@ pub fn parse(text: &str, cores: u32) -> Result<Ramp> {
         Some((from, "auto")) => Ok(auto(number(text, from, cores)?, cores)),
         Some((from, to)) => doubling(text, number(text, from, cores)?, number(text, to, cores)?),
         None => {
-            let numbers = text.split(',').map(|item| number(text, item, cores)).collect::<Result<Vec<_>>>()?;
-            Ok(Ramp::Fixed(each_once(numbers)))
+            let numbers = text.split(',').map(|item| Ok((item, number(text, item, cores)?)));
+            Ok(Ramp::Fixed(with_repetitions(&numbers.collect::<Result<Vec<_>>>()?)))
         }
     }
 }
@@ -54,6 +54,17 @@ fn number(text: &str, item: &str, cores: u32) -> Result<u32> {
 
 fn bad(text: &str, what: String) -> Error {
     Error::usage(format!("--jobs {text}"), what).advise("write 1,2,4 or 1..8 or 1..auto or 1,2,cores")
+}
+
+/// A number that is written twice runs twice; one that only follows from the number of cores does not.
+fn with_repetitions(items: &[(&str, u32)]) -> Vec<u32> {
+    let of_cores = |item: &str| item.contains("cores");
+    let again = |at: usize| {
+        let (item, jobs) = items[at];
+        let same = |other: &(&str, u32)| other.1 == jobs && (of_cores(item) || of_cores(other.0));
+        items[..at].iter().any(same)
+    };
+    (0..items.len()).filter(|at| !again(*at)).map(|at| items[at].1).collect()
 }
 
 fn each_once(numbers: Vec<u32>) -> Vec<u32> {
@@ -101,6 +112,8 @@ mod tests {
         assert_eq!(fixed("3..3"), [3]);
         assert_eq!(fixed("1, 2, cores, 2*cores"), [1, 2, 6, 12]);
         assert_eq!(fixed("1,6,cores"), [1, 6]);
+        assert_eq!(fixed("1,cores,6"), [1, 6]);
+        assert_eq!(fixed("1,1,2,4,8"), [1, 1, 2, 4, 8], "as the load tests of a published suite");
         assert_eq!(fixed("1..2*cores"), [1, 2, 4, 8, 12]);
         assert_eq!(parse("2..auto", 6).unwrap(), Ramp::Auto { from: 2, max: 48 });
         assert_eq!(parse("1..auto", 1).unwrap(), Ramp::Auto { from: 1, max: 16 });

@@ -8,7 +8,9 @@ use crate::model::{Drive, Plan, Selection};
 mod compile;
 mod describe;
 mod jobs;
+mod pace;
 mod params;
+mod prospect;
 mod select;
 mod show;
 mod values;
@@ -18,6 +20,7 @@ mod tests;
 
 pub use describe::describe;
 pub use jobs::{jobs_note, parse as parse_jobs};
+pub use prospect::{Prospect, prospects};
 pub use show::{Shown, show};
 
 /// Nominal size if neither the user nor a suite gives one.
@@ -45,6 +48,8 @@ pub struct Request {
     pub duration_s: Option<f64>,
     /// Fixed work instead of fixed time.
     pub ops_per_job: Option<u64>,
+    /// Factor on the windows and the fixed work that the request does not give itself: 1 = as the suite says.
+    pub time_scale: f64,
     pub size_gb: Option<f64>,
     pub seed: u64,
     /// Processors of the target's host, for `cores` in a ramp.
@@ -76,8 +81,10 @@ pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
     for wish in select::wishes(catalog, request)? {
         match select::selection(catalog, request, plan.size_gb, &wish) {
             Ok(selection) => plan.selections.push(selection),
-            Err(Refusal::Unavailable(id, reason)) if wish.from_suite => plan.left_out.push((id, reason)),
-            Err(Refusal::Unavailable(id, reason)) => return Err(unavailable(&wish.text, &id, &reason, request)),
+            Err(Refusal::Unavailable(id, reason)) if wish.suite.is_some() => {
+                plan.left_out.push((wish.entry.code.clone().unwrap_or(id), reason));
+            }
+            Err(Refusal::Unavailable(id, reason)) => return Err(unavailable(wish.text(), &id, &reason, request)),
             Err(Refusal::Wrong(error)) => return Err(error),
         }
     }

@@ -2,66 +2,37 @@
 
 use crate::catalog::{Asked, Catalog, Entry, Suite, SuiteEntry, parse_selection};
 use crate::error::{Error, Result};
-use crate::model::{Drive, PartPlan, Selection, Window};
+use crate::model::{Drive, Facts, PartPlan, Selection};
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
-use super::{DEFAULT_DURATION_S, DEFAULT_JOBS, DEFAULT_WARMUP_S, Refusal, Request, jobs, values};
+use super::{DEFAULT_JOBS, Refusal, Request, jobs, pace, values};
 
-/// A workload as it is wished for, by a suite or by name.
-pub(super) struct Wish {
-    /// As written: `TP-LIGHT:update_pct=40`.
-    pub text: String,
-    pub params: Params,
-    pub jobs: String,
-    pub drive: Option<Drive>,
-    pub window: Window,
+/// A test as it is wished for, by a suite or by name.
+pub(super) struct Wish<'a> {
+    pub entry: SuiteEntry,
     /// What a suite wishes for and cannot have is left out; what is asked for by name is an error.
-    pub from_suite: bool,
+    pub suite: Option<&'a Suite>,
+}
+
+impl Wish<'_> {
+    /// As written: `TP-LIGHT:update_pct=40`.
+    pub fn text(&self) -> &str {
+        self.entry.workload.as_deref().unwrap_or_else(|| self.entry.label())
+    }
 }
 
 /// All wishes of the request in order.
-pub(super) fn wishes(catalog: &Catalog, request: &Request) -> Result<Vec<Wish>> {
+pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &Request) -> Result<Vec<Wish<'a>>> {
     let mut wishes = Vec::new();
     for name in &request.suites {
         let suite = catalog.suite(name)?;
-        wishes.extend(suite.entries.iter().map(|entry| suite_wish(request, suite, entry)));
+        let tests = catalog.suite_tests(suite)?.into_iter();
+        wishes.extend(tests.map(|entry| Wish { entry, suite: Some(suite) }));
     }
-    wishes.extend(request.workloads.iter().map(|text| named_wish(request, text)));
+    let named = |text: &String| SuiteEntry { workload: Some(text.clone()), ..SuiteEntry::default() };
+    wishes.extend(request.workloads.iter().map(|text| Wish { entry: named(text), suite: None }));
     Ok(wishes)
-}
-
-fn suite_wish(request: &Request, suite: &Suite, entry: &SuiteEntry) -> Wish {
-    let jobs = request.jobs.as_ref().or(entry.jobs.as_ref()).or(suite.jobs.as_ref());
-    Wish {
-        text: entry.workload.clone(),
-        params: entry.params.clone(),
-        jobs: jobs.map_or(DEFAULT_JOBS, String::as_str).to_string(),
-        drive: request.drive.or(entry.drive),
-        window: window(request, entry.warmup_s.or(suite.warmup_s), entry.duration_s.or(suite.duration_s)),
-        from_suite: true,
-    }
-}
-
-fn named_wish(request: &Request, text: &str) -> Wish {
-    Wish {
-        text: text.into(),
-        params: Params::new(),
-        jobs: request.jobs.clone().unwrap_or_else(|| DEFAULT_JOBS.into()),
-        drive: request.drive,
-        window: window(request, None, None),
-        from_suite: false,
-    }
-}
-
-/// Fixed work has no warm-up: the window runs from the gate to the last op.
-fn window(request: &Request, warmup_s: Option<f64>, duration_s: Option<f64>) -> Window {
-    let warmup_s = request.warmup_s.or(warmup_s).unwrap_or(DEFAULT_WARMUP_S);
-    Window {
-        warmup_s: if request.ops_per_job.is_some() { 0.0 } else { warmup_s },
-        duration_s: request.duration_s.or(duration_s).unwrap_or(DEFAULT_DURATION_S),
-        ops_per_job: request.ops_per_job,
-    }
 }
 
 /// Compiles a wish.
@@ -69,9 +40,10 @@ pub(super) fn selection(
     catalog: &Catalog,
     request: &Request,
     size_gb: f64,
-    wish: &Wish,
+    wish: &Wish<'_>,
 ) -> std::result::Result<Selection, Refusal> {
-    let (name, given) = parse_selection(&wish.text)?;
+    runnable(request, &wish.entry)?;
+    let (name, given) = parse_selection(wish.text())?;
     let asked = catalog.find(&name)?;
     let params = given_params(&asked, &given, wish)?;
     let workload = &asked.entry.workload;
@@ -80,35 +52,62 @@ pub(super) fn selection(
     for (entry, params) in parts.iter().chain([&(asked.entry, params.clone())]) {
         available(request, entry, params)?;
     }
-    let drive = choose_drive(request, wish.drive, workload.id.as_str(), &parts)?;
+    let drive = choose_drive(request, request.drive.or(wish.entry.drive), workload.id.as_str(), &parts)?;
     let target = Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
     let harness = catalog.harness(&request.engine);
     let compiled = parts.iter().map(|(entry, params)| compile::part(&target, &harness, entry, params));
     let compiled = compiled.collect::<Result<Vec<PartPlan>>>()?;
+    let jobs = request.jobs.as_ref().or(wish.entry.jobs.as_ref()).map_or(DEFAULT_JOBS, String::as_str);
+    let facts = work_facts(asked.entry, &params, size_gb);
     Ok(Selection {
         hash: compile::hash(workload.revision, &params, &compiled),
-        ramp: jobs::for_parts(jobs::parse(&wish.jobs, request.cores)?, compiled.len()),
+        ramp: jobs::for_parts(jobs::parse(jobs, request.cores)?, compiled.len()),
         workload: workload.clone(),
-        asked_as: asked.alias.map(str::to_string),
+        asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),
         chosen: params::chosen(workload, &request.engine, &params),
         params,
         drive,
         parts: compiled,
-        window: wish.window,
+        window: pace::window(request, &wish.entry, wish.suite, &facts)?,
     })
 }
 
-fn place(wish: &Wish) -> String {
-    if wish.from_suite { format!("suite entry {}", wish.text) } else { format!("--workload {}", wish.text) }
+/// Refuses what a suite only lists, and what cannot be made as short as asked for.
+fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Refusal> {
+    let refuse = |reason: String| Err(Refusal::Unavailable(entry.label().to_string(), reason));
+    let fixed_time = request.duration_s.is_some() || request.ops_per_job.is_some();
+    match (&entry.none, entry.least_time_scale) {
+        (Some(reason), _) => refuse(reason.clone()),
+        (None, Some(least)) if request.time_scale < least && !fixed_time => {
+            let scale = request.time_scale;
+            refuse(format!("its work is one op, which --time-scale {scale} cannot make shorter"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the fixed work of a suite may use: parameters, rows of the tables, and `units`, the units of work of one op.
+fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
+    let mut facts = values::facts(params, size_gb);
+    // Work that is known only once the data is loaded (MB of a table) is no measure of fixed work.
+    if let Ok(units) = entry.workload.work.eval(&facts) {
+        facts.insert("units".into(), units);
+    }
+    facts
+}
+
+fn place(wish: &Wish<'_>) -> String {
+    let kind = if wish.suite.is_some() { "suite entry" } else { "--workload" };
+    format!("{kind} {}", wish.text())
 }
 
 /// What is given, over what an alias fixes; the two must not contradict each other.
-fn given_params(asked: &Asked<'_>, given: &Params, wish: &Wish) -> Result<Params> {
+fn given_params(asked: &Asked<'_>, given: &Params, wish: &Wish<'_>) -> Result<Params> {
     let mut params = asked.params.clone();
-    for (name, value) in wish.params.iter().chain(given) {
+    for (name, value) in wish.entry.params.iter().chain(given) {
         match asked.params.get(name) {
             Some(fixed) if fixed != value => {
-                let what = format!("{} means {name}={fixed}", asked.alias.unwrap_or(&wish.text));
+                let what = format!("{} means {name}={fixed}", asked.alias.unwrap_or(wish.text()));
                 return Err(Error::usage(place(wish), what).advise(format!("ask for {}", asked.entry.workload.id)));
             }
             _ => params.insert(name.clone(), value.clone()),

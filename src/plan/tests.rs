@@ -167,6 +167,7 @@ fn server() -> Request {
         warmup_s: None,
         duration_s: None,
         ops_per_job: None,
+        time_scale: 1.0,
         size_gb: Some(1.0),
         seed: 42,
         cores: 4,

@@ -77,6 +77,7 @@ fn request(engine: &str, drive: Drive, workload: String) -> Request {
         warmup_s: Some(0.05),
         duration_s: Some(0.2),
         ops_per_job: None,
+        time_scale: 1.0,
         size_gb: Some(SIZE_GB),
         seed: 42,
         cores: 2,

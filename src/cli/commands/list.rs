@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Suite, SuiteEntry, parse_selection};
 use crate::cli::args::Listing;
 use crate::cli::context::Context;
 use crate::cli::out;
@@ -27,7 +27,7 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let list = match what {
         Listing::Workloads => workloads(&context.catalog()?),
-        Listing::Suites => suites(&context.catalog()?),
+        Listing::Suites => suites(&context.catalog()?)?,
         Listing::Profiles => profiles(&context.catalog()?),
         Listing::Engines => engines(),
         Listing::Reports => named("reports", REPORTS.iter().map(|report| (report.name(), report.title()))),
@@ -94,13 +94,38 @@ fn availability(workload: &Workload, engine: &dyn Engine) -> String {
     }
 }
 
-fn suites(catalog: &Catalog) -> List {
-    let entries = catalog.suites().iter().map(|suite| {
-        let workloads: Vec<_> = suite.entries.iter().map(|entry| entry.workload.clone()).collect();
-        json!({ "id": suite.id, "title": suite.title, "about": suite.about, "size_gb": suite.size_gb,
-                "profile": suite.profile, "jobs": suite.jobs, "tests": workloads.len(), "workloads": workloads })
-    });
-    List { key: "suites", columns: &["id", "title", "size_gb", "profile", "jobs", "tests"], entries: entries.collect() }
+fn suites(catalog: &Catalog) -> Result<List> {
+    let entries = catalog.suites().iter().map(|suite| suite_summary(catalog, suite));
+    let entries = entries.collect::<Result<Vec<_>>>()?;
+    Ok(List { key: "suites", columns: &["id", "title", "size_gb", "profile", "jobs", "tests", "listed"], entries })
+}
+
+/// `tests` are those that can run somewhere, `listed` those that have no workload; `entries` are both, in order.
+fn suite_summary(catalog: &Catalog, suite: &Suite) -> Result<Value> {
+    let tests = catalog.suite_tests(suite)?;
+    let workloads: Vec<_> = tests.iter().filter_map(|test| test.workload.clone()).collect();
+    let entries = tests.iter().map(|test| suite_entry(catalog, test)).collect::<Result<Vec<_>>>()?;
+    Ok(json!({ "id": suite.id, "title": suite.title, "about": suite.about, "size_gb": suite.size_gb,
+               "profile": suite.profile, "jobs": suite.jobs, "tests": workloads.len(),
+               "listed": tests.len() - workloads.len(), "workloads": workloads, "entries": entries }))
+}
+
+/// A test of a suite: what it is called and what it corresponds to (workload with parameters), or why to nothing.
+pub fn suite_entry(catalog: &Catalog, test: &SuiteEntry) -> Result<Value> {
+    let corresponds = test.workload.as_ref().map(|text| corresponds(catalog, test, text)).transpose()?;
+    Ok(json!({ "code": test.code, "title": test.title, "class": test.class, "corresponds_to": corresponds,
+               "none": test.none, "jobs": test.jobs }))
+}
+
+/// `SRV-QUERY1:org=heap`: the workload's own id and the parameters that the test sets.
+fn corresponds(catalog: &Catalog, test: &SuiteEntry, text: &str) -> Result<String> {
+    let (name, given) = parse_selection(text)?;
+    let asked = catalog.find(&name)?;
+    let mut params = asked.params;
+    params.extend(test.params.clone().into_iter().chain(given));
+    let params: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let colon = if params.is_empty() { "" } else { ":" };
+    Ok(format!("{}{colon}{}", asked.entry.workload.id, params.join(",")))
 }
 
 fn profiles(catalog: &Catalog) -> List {

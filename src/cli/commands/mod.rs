@@ -9,3 +9,4 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod show;
+pub mod show_suite;

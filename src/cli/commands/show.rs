@@ -1,5 +1,6 @@
-//! `show workload ID`: what it does, its parameters, its SQL as it will run.
+//! `show workload ID` (`show suite ID` stands in `show_suite`): what it does, its parameters, its SQL as it will run.
 
+use super::show_suite;
 use crate::campaign::host_cpus;
 use crate::catalog::Catalog;
 use crate::cli::args::Show;
@@ -10,12 +11,15 @@ use crate::error::{Error, Result};
 use crate::model::{Drive, Selection, Workload};
 use crate::plan;
 
-/// Shows a workload.
+/// Shows a workload or a suite.
 ///
 /// # Errors
-/// Unknown workload or engine, bad parameters.
+/// Unknown workload, suite or engine, bad parameters.
 pub fn show(context: &Context, what: &Show) -> Result<()> {
-    let Show::Workload { id, engine, drive } = what;
+    let (id, engine, drive) = match what {
+        Show::Workload { id, engine, drive } => (id, engine, drive),
+        Show::Suite { id, size } => return show_suite::show(context, id, *size),
+    };
     let catalog = context.catalog()?;
     let (name, _) = crate::catalog::parse_selection(id)?;
     let asked = catalog.find(&name)?;
@@ -91,6 +95,7 @@ fn selection(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Dri
         warmup_s: None,
         duration_s: None,
         ops_per_job: None,
+        time_scale: 1.0,
         size_gb: None,
         seed: 42,
         cores: host_cpus(),

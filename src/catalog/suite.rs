@@ -1,0 +1,193 @@
+//! Suites: named selections of workloads, and the tests that they stand for.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::model::{Drive, Expr, Workload};
+
+use super::{Catalog, parse_selection};
+
+/// Stands in a list of values for every value that the workload declares.
+const EVERY_VALUE: &str = "*";
+/// The value that stands for one of the others, whichever is the engine's own.
+const DEFAULT_VALUE: &str = "default";
+
+/// A named selection of workloads (`suites/<id>.toml`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    pub id: String,
+    pub title: String,
+    #[serde(default)]
+    pub about: String,
+    /// Nominal size of the data set if the user gives none.
+    pub size_gb: Option<f64>,
+    /// Nominal size at which the publication gives the work of its tests; see [`Work::grows_with`].
+    pub published_gb: Option<f64>,
+    /// Size profile of a private server if the user gives none.
+    pub profile: Option<String>,
+    /// Jobs of every entry that gives none: `1,2,cores` or `1..auto`.
+    pub jobs: Option<String>,
+    pub warmup_s: Option<f64>,
+    pub duration_s: Option<f64>,
+    /// True: every workload of the catalogue, in its order; entries say what differs for theirs.
+    #[serde(default)]
+    pub every: bool,
+    /// Parameter values of every entry whose workload has the parameter and that does not set it itself.
+    #[serde(default)]
+    pub each: BTreeMap<String, Vec<String>>,
+    #[serde(default, rename = "entry")]
+    pub entries: Vec<SuiteEntry>,
+}
+
+/// A test of a suite: a workload to run, or what a publication lists and cannot be run; the rest comes from the suite.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteEntry {
+    /// Id, alias, or either with parameters: `SRV-QUERY1:org=heap`.
+    pub workload: Option<String>,
+    /// Why there is no workload. Exactly one of `workload` and `none` is given.
+    pub none: Option<String>,
+    /// Code of the test in the publication, which reports show.
+    pub code: Option<String>,
+    /// What the publication calls it.
+    pub title: Option<String>,
+    /// Its class or group in the publication.
+    pub class: Option<String>,
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+    /// Values of parameters: one test for each combination; `["*"]` = every value that the workload declares.
+    #[serde(default)]
+    pub each: BTreeMap<String, Vec<String>>,
+    pub jobs: Option<String>,
+    pub drive: Option<Drive>,
+    pub warmup_s: Option<f64>,
+    pub duration_s: Option<f64>,
+    /// Fixed work instead of fixed time.
+    pub work: Option<Work>,
+    /// With a smaller `--time-scale` it is left out: its work is one op that cannot be made shorter.
+    pub least_time_scale: Option<f64>,
+}
+
+/// Fixed work of one job, as published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    /// Published work per job, in `unit`.
+    pub amount: f64,
+    /// What is counted: `rows`, `selects`, `operations`.
+    pub unit: String,
+    /// How many of the unit one op of the workload does (default 1); knows parameters, rows of tables and `units`,
+    /// the units of work of one op.
+    #[serde(default = "one")]
+    pub per_op: Expr,
+    /// The table that the work goes through: the work is proportional to its rows. Absent: the same at any size.
+    pub grows_with: Option<String>,
+}
+
+fn one() -> Expr {
+    Expr("1".into())
+}
+
+impl SuiteEntry {
+    /// How messages and reports name the test: its code, else its workload, else its class.
+    pub fn label(&self) -> &str {
+        let names = [&self.code, &self.workload, &self.class, &self.title];
+        names.into_iter().flatten().next().map_or("?", String::as_str)
+    }
+}
+
+impl Catalog {
+    /// The tests of a suite in order, complete: every workload of the catalogue if the suite says so, one test for each
+    /// combination of values, and what the suite gives for all. Those that only are listed are among them.
+    ///
+    /// # Errors
+    /// An unknown workload, parameter or list of values; the place is the suite's file.
+    pub fn suite_tests(&self, suite: &Suite) -> Result<Vec<SuiteEntry>> {
+        let mut tests = Vec::new();
+        for entry in self.suite_entries(suite)? {
+            let expanded = self.expand(suite, &entry).map_err(|error| {
+                Error::usage(format!("catalog/suites/{}.toml", suite.id), error.what).advise(error.advice)
+            })?;
+            tests.extend(expanded.into_iter().map(|entry| with_defaults(suite, entry)));
+        }
+        Ok(tests)
+    }
+
+    /// The entries as written, or in the order of the catalogue with one for each workload that none is for.
+    fn suite_entries(&self, suite: &Suite) -> Result<Vec<SuiteEntry>> {
+        if !suite.every {
+            return Ok(suite.entries.clone());
+        }
+        let mut all = Vec::new();
+        for workload in self.workloads() {
+            let own: Vec<_> = suite.entries.iter().filter(|entry| self.is_for(entry, workload)).cloned().collect();
+            let plain = || SuiteEntry { workload: Some(workload.id.clone()), ..SuiteEntry::default() };
+            all.extend(if own.is_empty() { vec![plain()] } else { own });
+        }
+        Ok(all)
+    }
+
+    fn is_for(&self, entry: &SuiteEntry, workload: &Workload) -> bool {
+        let name = entry.workload.as_ref().and_then(|text| parse_selection(text).ok());
+        name.and_then(|(name, _)| self.find(&name).ok()).is_some_and(|asked| asked.entry.workload.id == workload.id)
+    }
+
+    /// One entry for each combination of its values.
+    fn expand(&self, suite: &Suite, entry: &SuiteEntry) -> Result<Vec<SuiteEntry>> {
+        let Some(text) = &entry.workload else { return Ok(vec![entry.clone()]) };
+        let (name, given) = parse_selection(text)?;
+        let asked = self.find(&name)?;
+        let set = |name: &String| {
+            given.contains_key(name) || asked.params.contains_key(name) || entry.params.contains_key(name)
+        };
+        let has = |name: &String| asked.entry.workload.params.iter().any(|param| param.name == *name);
+        let mut each = entry.each.clone();
+        each.extend(
+            suite.each.clone().into_iter().filter(|(name, _)| has(name) && !set(name) && !each_has(entry, name)),
+        );
+        let mut entries = vec![entry.clone()];
+        for (name, values) in each {
+            let values = values_of(&asked.entry.workload, &name, &values)?;
+            let with = |entry: &SuiteEntry, value: &String| {
+                let mut entry = entry.clone();
+                entry.params.insert(name.clone(), value.clone());
+                entry
+            };
+            entries = entries.iter().flat_map(|entry| values.iter().map(move |value| with(entry, value))).collect();
+        }
+        entries.iter_mut().for_each(|entry| entry.each.clear());
+        Ok(entries)
+    }
+}
+
+fn each_has(entry: &SuiteEntry, name: &str) -> bool {
+    entry.each.contains_key(name)
+}
+
+/// The values themselves, or every declared one; `default` stands for one of them and would come twice.
+fn values_of(workload: &Workload, name: &str, values: &[String]) -> Result<Vec<String>> {
+    if values.len() != 1 || values[0] != EVERY_VALUE {
+        return Ok(values.to_vec());
+    }
+    let declared = workload.params.iter().find(|param| param.name == name).map_or(&[][..], |param| &param.values);
+    let others: Vec<_> = declared.iter().filter(|value| *value != DEFAULT_VALUE).cloned().collect();
+    match (declared.is_empty(), others.is_empty()) {
+        (true, _) => Err(Error::usage("", format!("{} declares no list of values for '{name}'", workload.id))
+            .advise("write the values")),
+        (false, true) => Ok(declared.to_vec()),
+        (false, false) => Ok(others),
+    }
+}
+
+/// What the suite gives for every entry that does not say otherwise.
+fn with_defaults(suite: &Suite, entry: SuiteEntry) -> SuiteEntry {
+    SuiteEntry {
+        jobs: entry.jobs.or_else(|| suite.jobs.clone()),
+        warmup_s: entry.warmup_s.or(suite.warmup_s),
+        duration_s: entry.duration_s.or(suite.duration_s),
+        ..entry
+    }
+}

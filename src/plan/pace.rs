@@ -1,0 +1,64 @@
+//! When the tests of a request end: fixed time or fixed work, and `--time-scale`, which shortens or stretches both.
+
+use crate::catalog::{Suite, SuiteEntry, Work};
+use crate::error::{Error, Result};
+use crate::model::rows::table_rows;
+use crate::model::{Facts, Window};
+
+use super::{DEFAULT_DURATION_S, DEFAULT_WARMUP_S, Request};
+
+/// A window is never scaled below this: a shorter one holds too little to be a measurement, in s.
+const SHORTEST_WINDOW_S: f64 = 0.1;
+
+/// The window of a test. What the request says itself stands as it is; the rest is scaled. Fixed work has no warm-up:
+/// the window runs from the gate to the last op.
+///
+/// # Errors
+/// An expression of the suite that knows not what it uses.
+pub(super) fn window(request: &Request, entry: &SuiteEntry, suite: Option<&Suite>, facts: &Facts) -> Result<Window> {
+    let scale = request.time_scale;
+    let warmup_s = request.warmup_s.unwrap_or(entry.warmup_s.unwrap_or(DEFAULT_WARMUP_S) * scale);
+    let scaled_s = (entry.duration_s.unwrap_or(DEFAULT_DURATION_S) * scale).max(SHORTEST_WINDOW_S);
+    let duration_s = request.duration_s.unwrap_or(scaled_s);
+    let ops_per_job = match (&entry.work, request.ops_per_job, request.duration_s) {
+        (_, Some(ops), _) => Some(ops),
+        (Some(work), None, None) => Some(ops_per_job(work, suite, facts, request)?),
+        _ => None,
+    };
+    Ok(Window { warmup_s: if ops_per_job.is_some() { 0.0 } else { warmup_s }, duration_s, ops_per_job })
+}
+
+fn ops_per_job(work: &Work, suite: Option<&Suite>, facts: &Facts, request: &Request) -> Result<u64> {
+    let wrong = |what: String| Error::usage(format!("suite {}", suite.map_or("", |suite| suite.id.as_str())), what);
+    let per_op = work.per_op.eval(facts).map_err(wrong)?;
+    let published_gb = suite.and_then(|suite| suite.published_gb);
+    let ops = scaled_work(work, published_gb, facts) * request.time_scale / per_op;
+    Ok(ops.round().clamp(1.0, 1e15) as u64)
+}
+
+/// The work of one job at the size that `facts` tell of: the published amount, in proportion to the rows of the table
+/// that it goes through if there is one.
+fn scaled_work(work: &Work, published_gb: Option<f64>, facts: &Facts) -> f64 {
+    let (Some(table), Some(published_gb)) = (&work.grows_with, published_gb) else { return work.amount };
+    let published_rows = table_rows(table, published_gb) as f64;
+    let rows = facts.get(&format!("{table}_rows")).copied().unwrap_or(published_rows);
+    work.amount * rows / published_rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Expr;
+
+    fn work(amount: f64, per_op: &str, grows_with: Option<&str>) -> Work {
+        Work { amount, unit: "rows".into(), per_op: Expr(per_op.into()), grows_with: grows_with.map(String::from) }
+    }
+
+    #[test]
+    fn work_that_goes_through_a_table_grows_with_its_rows() {
+        let facts = Facts::from([("small_rows".into(), 16_000.0), ("big_rows".into(), 512e6)]);
+        assert_eq!(scaled_work(&work(125_000.0, "2", Some("small")), Some(512.0), &facts), 125.0);
+        assert_eq!(scaled_work(&work(16e6, "1", Some("big")), Some(512.0), &facts), 16e6);
+        assert_eq!(scaled_work(&work(65_536.0, "1", None), Some(512.0), &facts), 65_536.0);
+    }
+}
