@@ -19,7 +19,7 @@ const BATCH: u64 = 10_000;
 /// Loops for `seconds` over `sql` with one bind: lookups per second. With `one_transaction` all reads share one.
 /// In a thread of its own as our jobs are, since the memory allocator favours the main thread.
 pub fn run(lab: &Lab, sql: &str, seconds: f64, one_transaction: bool) -> Result<Done> {
-    let rows = lab.loaded.facts.get("small_rows").copied().unwrap_or_default() as u64;
+    let rows = lab.loaded.facts_for(&[]).get("small_rows").copied().unwrap_or_default() as u64;
     let connection = connect(lab)?;
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || lookups(&connection, sql, rows, seconds, one_transaction));

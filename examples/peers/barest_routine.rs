@@ -18,7 +18,7 @@ const FIRST_OPS: i64 = 20_000;
 
 /// Creates the routine.
 pub fn create(lab: &Lab) -> Result<()> {
-    let rows = lab.loaded.facts.get("small_rows").copied().unwrap_or_default();
+    let rows = lab.loaded.facts_for(&[]).get("small_rows").copied().unwrap_or_default();
     session(lab)?.execute(&CREATE.replace(":rows", &rows.to_string())).map(drop).map_err(named)
 }
 

@@ -51,7 +51,7 @@ pub fn statement(selection: &Selection) -> Result<&BoundStatement> {
 pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
     let context = TestContext {
         database: lab.database.as_ref(),
-        facts: &lab.loaded.facts,
+        facts: &lab.loaded.facts_for(&[]),
         rows: RowFunction { table_rows: table_rows("small", LOOKUP_GB), seed: SEED },
         seed: SEED,
         interrupt: &Interrupt::new(),

@@ -9,7 +9,7 @@ use dbdyno::catalog::Catalog;
 use dbdyno::dataset::{self, Definition, LoadedDataset, Request, Site, Watch};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Engine};
 use dbdyno::error::Result;
-use dbdyno::model::Target;
+use dbdyno::model::{TableRef, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 
 use crate::failed;
@@ -93,7 +93,7 @@ impl Lab {
         let to = ConnectTo { target, file: file.clone(), url, ask_password: None, settings: settings.clone() };
         let database = engine.open(&to, Access::Provision).map_err(|error| error.at(label))?;
         let definition = standard_definition(&catalog)?;
-        let loaded = LoadedDataset { facts: BTreeMap::new(), loads: Vec::new(), data_set_id: String::new() };
+        let loaded = LoadedDataset { tables: Vec::new(), loads: Vec::new(), data_set_id: String::new() };
         let directory = directory.to_path_buf();
         let mut lab = Lab { catalog, engine, database, loaded, server, settings, file, directory, definition };
         lab.loaded = lab.load(&["small"], LOOKUP_GB)?;
@@ -124,8 +124,8 @@ impl Lab {
     }
 
     fn request(&self, tables: &[&str], size_gb: f64) -> Request {
-        let tables = tables.iter().map(|table| (*table).to_owned()).collect();
-        Request { tables, size_gb, seed: SEED, sessions: host_cpus(), org: None }
+        let tables = tables.iter().map(|table| TableRef::new(table)).collect();
+        Request { tables, size_gb, seed: SEED, sessions: host_cpus() }
     }
 
     /// Process id of the server.

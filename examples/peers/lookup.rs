@@ -55,7 +55,7 @@ fn against_pgbench(
 fn script(lab: &Lab, seconds: f64) -> Result<PathBuf> {
     let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
     let sql = drive::statement(&selection)?.sql.replace("$1", ":id");
-    let rows = lab.loaded.facts.get("small_rows").copied().unwrap_or_default();
+    let rows = lab.loaded.facts_for(&[]).get("small_rows").copied().unwrap_or_default();
     let path = lab.directory.join("lookup.sql");
     let text = format!("\\set id random(1, {rows})\n{sql};\n");
     std::fs::write(&path, text).map_err(|error| failed(&path.display().to_string(), error.to_string()))?;

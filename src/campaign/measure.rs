@@ -17,8 +17,8 @@ use crate::store::Store;
 pub struct Measuring<'a> {
     pub database: &'a dyn Database,
     pub plan: &'a Plan,
-    /// Facts of the loaded data set.
-    pub facts: &'a Facts,
+    /// Facts of the loaded data set as a selection sees them.
+    pub facts: &'a dyn Fn(&Selection) -> Facts,
     pub rows: RowFunction,
     pub run_id: i64,
     pub interrupt: &'a Interrupt,
@@ -90,9 +90,10 @@ impl Measuring<'_> {
     ) -> Result<(Option<f64>, Step)> {
         let started_at = jiff::Timestamp::now().to_string();
         let clock = ClockCheck::start();
+        let facts = (self.facts)(spec.selection);
         let context = TestContext {
             database: self.database,
-            facts: self.facts,
+            facts: &facts,
             rows: self.rows,
             seed: self.plan.seed,
             interrupt: self.interrupt,

@@ -92,6 +92,7 @@ fn selection(op_ns: u64, duration_s: f64) -> Selection {
         chosen: BTreeMap::new(),
         drive: Drive::Client,
         parts: vec![part],
+        tables: Vec::new(),
         ramp: Ramp::Fixed(vec![1]),
         window: Window { warmup_s: 0.5, duration_s, ops_per_job: None },
         hash: String::new(),

@@ -94,22 +94,27 @@ fn measured(
     let definition = standard_definition(campaign.catalog)?;
     let label = platform.label();
     let site = make_site(campaign.catalog, platform, &definition, &label)?;
-    let mut loaded = load(campaign, &site)?;
-    loaded.facts.extend(probing.block_bytes().map(|bytes| ("block_bytes".to_string(), bytes)));
+    let loaded = load(campaign, &site)?;
+    let block_bytes = probing.block_bytes();
     probing.attach(platform, campaign.catalog)?;
     record.loads.clone_from(&loaded.loads);
     record.data_set_id.clone_from(&loaded.data_set_id);
     store.update_run(record)?;
+    let facts = |selection: &Selection| {
+        let mut facts = loaded.facts_for(&selection.tables);
+        facts.extend(block_bytes.map(|bytes| ("block_bytes".to_string(), bytes)));
+        facts
+    };
     let measuring = Measuring {
         database: platform.database.as_ref(),
         plan: campaign.plan,
-        facts: &loaded.facts,
+        facts: &facts,
         rows: row_function(campaign.plan),
         run_id: record.id,
         interrupt: campaign.interrupt,
         in_process: platform.engine.capabilities().in_process,
         prepare: &|selection| {
-            answers::check(site.db, selection, &loaded.facts)?;
+            answers::check(site.db, selection, &facts(selection))?;
             warm(campaign, &site, selection)
         },
         events: campaign.events,
@@ -156,7 +161,7 @@ fn own_words(catalog: &Catalog) -> Vec<String> {
 /// What the plan needs to be loaded.
 pub fn data_request(plan: &Plan) -> Request {
     let sessions = host_cpus();
-    Request { tables: plan.tables.clone(), size_gb: plan.size_gb, seed: plan.seed, sessions, org: None }
+    Request { tables: plan.tables.clone(), size_gb: plan.size_gb, seed: plan.seed, sessions }
 }
 
 fn load(campaign: &Campaign<'_>, site: &Site<'_>) -> Result<LoadedDataset> {
@@ -187,7 +192,8 @@ pub fn load_with(
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.
 fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
-    for table in dataset::tables(site, &data_request(campaign.plan)) {
+    let request = Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
+    for table in dataset::tables(site, &request) {
         if selection.workload.warm.contains(&table.kind) {
             dataset::warm(site, &table)?;
         }

@@ -154,7 +154,7 @@ fn sample_facts(workload: &Workload) -> Facts {
 }
 
 fn data_fact_names() -> impl Iterator<Item = String> {
-    let of_table = |table| ["rows", "key25", "key125", "key320", "mb"].map(|fact| format!("{table}_{fact}"));
+    let of_table = |table| ["rows", "key25", "key125", "key320", "mb", "parts"].map(|fact| format!("{table}_{fact}"));
     TABLES.into_iter().flat_map(of_table)
 }
 
@@ -238,7 +238,7 @@ fn block(entry: &Entry, engine: &str, short: &str, binds: Option<&BTreeSet<&str>
 /// A `{{name}}` that nothing gives.
 fn names(workload: &Workload, block: &Block, also: &[&str]) -> Option<String> {
     let known = |name: &str| {
-        let fact = data_fact_names().any(|fact| fact == name && !name.ends_with("_mb"));
+        let fact = data_fact_names().any(|fact| fact == name && !name.ends_with("_mb") && !name.ends_with("_parts"));
         let param = workload.params.iter().any(|param| param.name == name);
         fact || param || TABLES.contains(&name) || matches!(name, "prefix" | "pad") || also.contains(&name)
     };

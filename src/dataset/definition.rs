@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::engine::{Database, EngineError, ErrorClass, Rows, Session};
 use crate::error::{Error, Result};
+use crate::model::TableRef;
 use crate::model::rows::{PAD, RowFunction};
 use crate::sql::{Block, BlockSet, Values, statement, substitute};
 
@@ -72,8 +73,10 @@ impl<'a> Site<'a> {
         Error { what, ..error }.advise("free space, or choose a smaller --size or another --data-dir")
     }
 
-    fn block(&self, name: &str) -> Result<&'a Block> {
-        self.blocks.get(self.engine, name).ok_or_else(|| {
+    /// The block of this name; for a table whose organisation has a block of its own (`finish.heap-list`), that one.
+    fn block(&self, name: &str, values: &Values) -> Result<&'a Block> {
+        let own = values.get("org").and_then(|org| self.blocks.get(self.engine, &format!("{name}.{org}")));
+        own.or_else(|| self.blocks.get(self.engine, name)).ok_or_else(|| {
             let what = format!("the data set has no SQL block '{name}' for engine {}", self.engine);
             Error::usage(format!("catalog/datasets/{}", self.definition.id), what)
         })
@@ -84,7 +87,7 @@ impl<'a> Site<'a> {
     /// # Errors
     /// If the block is missing or uses an unknown name.
     pub fn sql(&self, name: &str, values: &Values) -> Result<Option<String>> {
-        let block = self.block(name)?;
+        let block = self.block(name, values)?;
         let text = substitute(block, values, &[])?;
         Ok(Some(statement(&text)).filter(|text| !text.is_empty()).map(str::to_string))
     }
@@ -113,6 +116,11 @@ impl<'a> Site<'a> {
         blocks.keys().filter(|name| name.starts_with(prefix)).map(|name| (*name).to_string()).collect()
     }
 
+    /// Names and types of the columns: the block `columns`, which every `create.<org>` may use.
+    fn columns(&self) -> String {
+        self.blocks.get(self.engine, "columns").map(|block| block.text.clone()).unwrap_or_default()
+    }
+
     /// Values that do not belong to a table.
     pub fn values(&self) -> Values {
         Values::from([("prefix".to_string(), self.capabilities.prefix.to_string())])
@@ -124,19 +132,18 @@ impl<'a> Site<'a> {
 pub struct Table {
     /// `small` or `big`.
     pub kind: String,
-    /// Without prefix: `small`, or `small_<org>` for another organisation than the default.
+    /// Without prefix; see [`TableRef::name`].
     pub name: String,
+    /// The organisation, spelled out.
     pub org: String,
     pub rows: RowFunction,
 }
 
 impl Table {
-    /// The table `kind` in organisation `org` (none: the engine's default).
-    pub fn new(site: &Site<'_>, kind: &str, org: Option<&str>, rows: RowFunction) -> Self {
-        let default = site.capabilities.orgs.first().copied().unwrap_or("default");
-        let org = org.filter(|org| *org != "default").unwrap_or(default);
-        let name = if org == default { kind.to_string() } else { format!("{kind}_{}", org.replace('-', "_")) };
-        Table { kind: kind.into(), name, org: org.into(), rows }
+    /// A table with these rows.
+    pub fn new(site: &Site<'_>, table: &TableRef, rows: RowFunction) -> Self {
+        let org = table.org.clone().unwrap_or_else(|| site.capabilities.default_org().into());
+        Table { kind: table.kind.clone(), name: table.name(), org, rows }
     }
 
     /// Name with prefix.
@@ -150,6 +157,8 @@ impl Table {
         let pairs = [
             ("table", self.full_name(site)),
             ("name", self.name.clone()),
+            ("org", self.org.clone()),
+            ("columns", site.columns()),
             ("rows", self.rows.table_rows.to_string()),
             ("seed", self.rows.seed_part().to_string()),
             ("pad", PAD.to_string()),

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
+use crate::engine::Session;
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{ROW_STEP, RowFunction, table_rows};
-use crate::model::{Facts, LoadResult};
+use crate::model::{Facts, LoadResult, TableRef};
 
 use super::{Checksum, LoadEvent, LoadedDataset, Request, Site, Table, Watch, clean, load, space, state, verify};
 
@@ -34,7 +35,7 @@ pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<Lo
         });
     }
     let data_set_id = data_set_id(site.definition.revision, &tables);
-    Ok(LoadedDataset { facts: facts(&tables, &loads), loads, data_set_id })
+    Ok(LoadedDataset { tables: facts(site, request, &tables, &loads)?, loads, data_set_id })
 }
 
 /// What is known of each table, after leftovers of a killed run are removed.
@@ -49,22 +50,21 @@ fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Option<state::Remembere
     tables.iter().map(find).collect()
 }
 
-/// The tables of a request at their size, in the order of the definition.
+/// The tables of a request at their size.
 pub fn tables(site: &Site<'_>, request: &Request) -> Vec<Table> {
-    let wanted = site.definition.tables.iter().filter(|kind| request.tables.contains(kind));
-    wanted
-        .map(|kind| {
-            let rows = RowFunction { table_rows: table_rows(kind, request.size_gb), seed: request.seed };
-            Table::new(site, kind, request.org.as_deref(), rows)
-        })
-        .collect()
+    let table = |table: &TableRef| {
+        let rows = RowFunction { table_rows: table_rows(&table.kind, request.size_gb), seed: request.seed };
+        Table::new(site, table, rows)
+    };
+    request.tables.iter().map(table).collect()
 }
 
-/// Identifies the rows of these tables, the same on every engine: SHA-256 (hex, 16 digits) over revision, seed,
-/// row counts and the checksum of each table's first rows (which changes if the row function does).
+/// Identifies the rows of these tables, the same on every engine and in every organisation: SHA-256 (hex, 16 digits)
+/// over revision, seed, row counts and the checksum of each kind's first rows (which changes if the row function does).
 pub fn data_set_id(revision: u32, tables: &[Table]) -> String {
     let mut text = format!("revision={revision}");
-    for table in tables {
+    let first_of_kind = |at: &usize| tables[..*at].iter().all(|earlier| earlier.kind != tables[*at].kind);
+    for table in (0..tables.len()).filter(first_of_kind).map(|at| &tables[at]) {
         let sample = Checksum::of(table.rows, 1..ROW_STEP + 1);
         text.push_str(&format!(
             "\n{} rows={} seed={} {sample}",
@@ -186,15 +186,24 @@ fn stop_if_cancelled(site: &Site<'_>, watch: Watch<'_>) -> Result<()> {
     Ok(())
 }
 
-fn facts(tables: &[Table], loads: &[LoadResult]) -> Facts {
-    let mut facts = Facts::new();
-    for (table, load) in tables.iter().zip(loads) {
-        let kind = &table.kind;
-        facts.insert(format!("{kind}_rows"), table.rows.table_rows as f64);
-        for rows_per_key in [25, 125, 320] {
-            facts.insert(format!("{kind}_key{rows_per_key}"), table.rows.keys(rows_per_key) as f64);
-        }
-        facts.insert(format!("{kind}_mb"), load.table_bytes as f64 / 1e6);
+/// The facts of every table.
+fn facts(site: &Site<'_>, request: &Request, tables: &[Table], loads: &[LoadResult]) -> Result<Vec<(TableRef, Facts)>> {
+    let mut session = site.session()?;
+    let tables = request.tables.iter().zip(tables.iter().zip(loads));
+    tables
+        .map(|(named, (table, load))| Ok((named.clone(), table_facts(site, session.as_mut(), table, load)?)))
+        .collect()
+}
+
+fn table_facts(site: &Site<'_>, session: &mut dyn Session, table: &Table, load: &LoadResult) -> Result<Facts> {
+    let kind = &table.kind;
+    let mut facts = Facts::from([(format!("{kind}_rows"), table.rows.table_rows as f64)]);
+    for rows_per_key in [25, 125, 320] {
+        facts.insert(format!("{kind}_key{rows_per_key}"), table.rows.keys(rows_per_key) as f64);
     }
+    facts.insert(format!("{kind}_mb"), load.table_bytes as f64 / 1e6);
+    let parts = site.query(session, "parts", &table.values(site))?;
     facts
+        .extend(parts.scalar().and_then(|parts| parts.parse().ok()).map(|parts: f64| (format!("{kind}_parts"), parts)));
+    Ok(facts)
 }

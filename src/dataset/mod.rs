@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::model::{Facts, LoadResult};
+use crate::model::{Facts, LoadResult, TableRef};
 
 mod checksum;
 mod clean;
@@ -28,25 +28,37 @@ pub use warm::warm;
 /// What is to be there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// `small`, `big`.
-    pub tables: Vec<String>,
+    /// Tables, each in its organisation.
+    pub tables: Vec<TableRef>,
     pub size_gb: f64,
     pub seed: u64,
     /// Sessions that load side by side, where the engine can.
     pub sessions: u32,
-    /// Table organisation; none = the engine's default.
-    pub org: Option<String>,
 }
 
 /// What is there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedDataset {
-    /// `<table>_rows`, `<table>_key25|125|320`, `<table>_mb` (10^6 bytes as stored).
-    pub facts: Facts,
+    /// Per table `<kind>_rows`, `<kind>_key25|125|320`, `<kind>_mb` (10^6 bytes as stored), `<kind>_parts`
+    /// (partitions; 1 if it has none).
+    pub tables: Vec<(TableRef, Facts)>,
     /// One per table; `loaded` is false where the rows were already there.
     pub loads: Vec<LoadResult>,
     /// Equal on every engine for equal tables, size and seed.
     pub data_set_id: String,
+}
+
+impl LoadedDataset {
+    /// Facts for a workload that uses these tables: of each kind those of the organisation that it uses, of other kinds
+    /// those of the first that was loaded.
+    pub fn facts_for(&self, used: &[TableRef]) -> Facts {
+        let mut facts = Facts::new();
+        let chosen = self.tables.iter().filter(|(table, _)| used.contains(table));
+        for (_, of_table) in self.tables.iter().rev().chain(chosen) {
+            facts.extend(of_table.clone());
+        }
+        facts
+    }
 }
 
 /// What loading tells whoever watches it.

@@ -18,7 +18,7 @@ fn needed_bytes<'a>(tables: impl Iterator<Item = &'a Table>) -> u64 {
 
 /// Bytes that loading the tables of `request` needs at most.
 pub fn needed_for(request: &Request) -> u64 {
-    let rows: u64 = request.tables.iter().map(|table| table_rows(table, request.size_gb)).sum();
+    let rows: u64 = request.tables.iter().map(|table| table_rows(&table.kind, request.size_gb)).sum();
     needed_for_rows(rows)
 }
 

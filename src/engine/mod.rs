@@ -48,6 +48,8 @@ pub struct Capabilities {
     pub prefix: &'static str,
     /// Table organisations of the data set, the default first: `heap`, `rowid`, ...
     pub orgs: &'static [&'static str],
+    /// Organisations that the catalogue knows ([`ORGS`]) and the engine lacks, each with the reason.
+    pub lacking_orgs: &'static [(&'static str, &'static str)],
     /// Load streams that can write one table at the same time; 1 = a single writer.
     pub parallel_load: bool,
     /// Index builds that can run at the same time on one table.
@@ -58,6 +60,27 @@ pub struct Capabilities {
     pub url_schemes: &'static [&'static str],
     /// A private server can be created from installed binaries.
     pub private_server: bool,
+}
+
+/// Table organisations that workloads may ask for. An engine has each of them or says why it lacks it; an engine may
+/// have a default of its own that is none of them.
+pub const ORGS: [&str; 7] = ["heap", "iot", "hash", "heap-list", "iot-list", "range-list", "range-hash"];
+
+impl Capabilities {
+    /// The organisation of tables if none is chosen.
+    pub fn default_org(&self) -> &'static str {
+        self.orgs.first().copied().unwrap_or("default")
+    }
+
+    /// Why tables of this organisation cannot be had, if they cannot.
+    pub fn lacks_org(&self, org: &str) -> Option<String> {
+        if self.orgs.contains(&org) {
+            return None;
+        }
+        let reason = self.lacking_orgs.iter().find(|(lacking, _)| *lacking == org).map(|(_, reason)| *reason);
+        let known = || format!("it is no table organisation of this engine, which has {}", self.orgs.join(", "));
+        Some(format!("org={org} is not available: {}", reason.map_or_else(known, str::to_string)))
+    }
 }
 
 /// A database engine.
@@ -362,5 +385,15 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ENGINES.len());
+    }
+    #[test]
+    fn every_target_has_each_organisation_or_says_why_not() {
+        for engine in ENGINES.iter().filter(|engine| engine.is_target()) {
+            let can = engine.capabilities();
+            for org in ORGS {
+                let listed = can.lacking_orgs.iter().any(|(lacking, reason)| *lacking == org && !reason.is_empty());
+                assert_ne!(can.orgs.contains(&org), listed, "{} and org={org}", engine.name());
+            }
+        }
     }
 }

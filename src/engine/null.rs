@@ -40,6 +40,7 @@ impl Engine for Null {
             placeholder: Placeholder::QuestionNumber,
             prefix: "",
             orgs: &["none"],
+            lacking_orgs: &[],
             parallel_load: true,
             parallel_index: true,
             in_process: true,

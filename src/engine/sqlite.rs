@@ -22,6 +22,20 @@ mod status;
 
 use connect::{Mode, Settings};
 
+/// Organisations that SQLite has not (https://www.sqlite.org/rowidtable.html, https://www.sqlite.org/withoutrowid.html).
+const NO_PARTITIONS: &str = "SQLite has no partitions";
+const LACKING_ORGS: &[(&str, &str)] = &[
+    (
+        "heap",
+        "SQLite keeps the rows of every table in a b-tree: by rowid (org=default) or by the primary key (org=iot)",
+    ),
+    ("hash", "SQLite has no hash clusters"),
+    ("heap-list", NO_PARTITIONS),
+    ("iot-list", NO_PARTITIONS),
+    ("range-list", NO_PARTITIONS),
+    ("range-hash", NO_PARTITIONS),
+];
+
 /// The engine.
 pub struct Sqlite;
 
@@ -37,7 +51,8 @@ impl Engine for Sqlite {
             drives: &[Drive::Client],
             placeholder: Placeholder::QuestionNumber,
             prefix: "",
-            orgs: &["rowid", "without_rowid"],
+            orgs: &["rowid", "iot"],
+            lacking_orgs: LACKING_ORGS,
             parallel_load: false,
             parallel_index: false,
             in_process: true,

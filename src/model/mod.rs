@@ -18,7 +18,8 @@ pub use disclosure::Disclosure;
 pub use expr::{Expr, Facts};
 pub use kpm::{Better, Kpm, KpmValue};
 pub use plan::{
-    BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Ramp, Routine, Selection, TestSpec, Window,
+    BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Ramp, Routine, Selection, TableRef, TestSpec,
+    Window,
 };
 pub use result::{
     JobFigures, LatencySummary, LoadResult, Moment, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally,

@@ -114,6 +114,30 @@ pub enum JobCode {
     },
 }
 
+/// A table of the data set in one organisation: what a workload's `{{small}}` or `{{big}}` stands for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TableRef {
+    /// Kind of its rows: `small`, `big`.
+    pub kind: String,
+    /// Table organisation; none = the engine's default.
+    pub org: Option<String>,
+}
+
+impl TableRef {
+    /// The table of this kind in the engine's default organisation.
+    pub fn new(kind: &str) -> TableRef {
+        TableRef { kind: kind.into(), org: None }
+    }
+
+    /// Name without prefix: `small` in the default organisation, else `small_heap_list`.
+    pub fn name(&self) -> String {
+        match &self.org {
+            None => self.kind.clone(),
+            Some(org) => format!("{}_{}", self.kind, org.replace('-', "_")),
+        }
+    }
+}
+
 /// A part of a selection: what the jobs dealt to it run. A simple workload has exactly one part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartPlan {
@@ -152,6 +176,8 @@ pub struct Selection {
     pub drive: Drive,
     /// Parts; jobs are dealt to them round robin (job j gets part (j-1) mod parts).
     pub parts: Vec<PartPlan>,
+    /// Tables of the data set that it uses, those of its parts included.
+    pub tables: Vec<TableRef>,
     pub ramp: Ramp,
     pub window: Window,
     /// SHA-256 (hex, 16 digits) over revision, parameters and all SQL text.
@@ -177,8 +203,8 @@ pub struct Plan {
     pub seed: u64,
     /// Nominal size in GB.
     pub size_gb: f64,
-    /// Tables to load, e.g. `["small", "big"]`.
-    pub tables: Vec<String>,
+    /// Tables to load, each once; the small ones first.
+    pub tables: Vec<TableRef>,
     pub selections: Vec<Selection>,
     /// Workloads left out with the reason: (id, reason).
     pub left_out: Vec<(String, String)>,

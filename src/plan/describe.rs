@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::show;
-use crate::model::{Plan, Selection};
+use crate::model::{Plan, Selection, TableRef};
 
 /// The plan: per selection id, parameters, drive, ramp, window, hash and SQL; and what was left out, with reasons.
 pub fn describe(plan: &Plan) -> Value {
     let left_out = plan.left_out.iter().map(|(id, reason)| json!({ "workload": id, "reason": reason }));
     json!({
-        "suite": plan.suite, "seed": plan.seed, "size_gb": plan.size_gb, "tables": plan.tables,
+        "suite": plan.suite, "seed": plan.seed, "size_gb": plan.size_gb, "tables": plan.tables.iter().map(TableRef::name).collect::<Vec<_>>(),
         "selections": plan.selections.iter().map(selection).collect::<Vec<_>>(),
         "left_out": left_out.collect::<Vec<_>>(),
     })

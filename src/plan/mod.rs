@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::engine::Capabilities;
 use crate::error::{Error, Result};
-use crate::model::{Drive, Plan, Selection};
+use crate::model::{Drive, Plan, Selection, TableRef};
 
 mod compile;
 mod describe;
@@ -91,7 +91,7 @@ pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
     if plan.selections.is_empty() {
         return Err(nothing_to_run(&plan));
     }
-    plan.tables = tables(catalog, request, &plan.selections);
+    plan.tables = tables(&plan.selections);
     Ok(plan)
 }
 
@@ -120,22 +120,10 @@ fn nothing_to_run(plan: &Plan) -> Error {
     }
 }
 
-/// Tables that must be loaded, each once, with their organisation.
-fn tables(catalog: &Catalog, request: &Request, selections: &[Selection]) -> Vec<String> {
-    let mut tables: Vec<String> = Vec::new();
-    for selection in selections {
-        let parts = selection.parts.iter().filter_map(|part| Some((catalog.find(&part.workload).ok()?, &part.params)));
-        let of_parts = parts.flat_map(|(asked, params)| {
-            asked.entry.workload.tables.iter().map(|table| values::table_name(table, params, &request.capabilities))
-        });
-        let own = selection.workload.tables.iter();
-        let own = own.map(|table| values::table_name(table, &selection.params, &request.capabilities));
-        for table in own.chain(of_parts) {
-            if !tables.contains(&table) {
-                tables.push(table);
-            }
-        }
-    }
-    tables.sort_by_key(|table| (!table.starts_with("small"), table.clone()));
+/// Tables that must be loaded, each once; the small ones first, the default organisation first of a kind.
+fn tables(selections: &[Selection]) -> Vec<TableRef> {
+    let mut tables: Vec<TableRef> = selections.iter().flat_map(|selection| selection.tables.clone()).collect();
+    tables.sort_by_key(|table| (table.kind != "small", table.clone()));
+    tables.dedup();
     tables
 }

@@ -2,7 +2,7 @@
 
 use crate::catalog::{Asked, Catalog, Entry, Suite, SuiteEntry, parse_selection};
 use crate::error::{Error, Result};
-use crate::model::{Drive, Facts, PartPlan, Selection};
+use crate::model::{Drive, Facts, PartPlan, Selection, TableRef};
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
@@ -59,6 +59,7 @@ pub(super) fn selection(
     let compiled = compiled.collect::<Result<Vec<PartPlan>>>()?;
     let jobs = request.jobs.as_ref().or(wish.entry.jobs.as_ref()).map_or(DEFAULT_JOBS, String::as_str);
     let facts = work_facts(asked.entry, &params, size_gb);
+    let tables = tables(request, asked.entry, &params, &parts);
     Ok(Selection {
         hash: compile::hash(workload.revision, &params, &compiled),
         ramp: jobs::for_parts(jobs::parse(jobs, request.cores)?, compiled.len()),
@@ -69,6 +70,7 @@ pub(super) fn selection(
         drive,
         parts: compiled,
         window: pace::window(request, &wish.entry, wish.suite, &facts)?,
+        tables,
     })
 }
 
@@ -132,6 +134,19 @@ fn parts<'a>(
         Ok((found, params::complete(&found.workload, &request.engine, &part.params, &place)?))
     };
     entry.workload.parts.iter().map(part).collect()
+}
+
+/// Tables of a workload and its parts, each in the organisation that its parameters choose.
+fn tables(request: &Request, entry: &Entry, params: &Params, parts: &[(&Entry, Params)]) -> Vec<TableRef> {
+    let of_entry = |entry: &Entry, params: &Params| -> Vec<TableRef> {
+        let kinds = entry.workload.tables.iter();
+        kinds.map(|kind| values::table_ref(kind, params, &request.capabilities)).collect()
+    };
+    let mut tables = of_entry(entry, params);
+    tables.extend(parts.iter().flat_map(|(entry, params)| of_entry(entry, params)));
+    tables.sort();
+    tables.dedup();
+    tables
 }
 
 fn available(request: &Request, entry: &Entry, params: &Params) -> std::result::Result<(), Refusal> {

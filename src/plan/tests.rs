@@ -151,6 +151,7 @@ fn server() -> Request {
         placeholder: Placeholder::Dollar,
         prefix: "dbdyno.",
         orgs: &["heap"],
+        lacking_orgs: &[("iot", "there are no clustered tables")],
         parallel_load: true,
         parallel_index: true,
         in_process: false,
@@ -209,7 +210,7 @@ fn a_routine_is_the_harness_with_the_body_in_it() {
     assert_eq!(routine.call.sql, format!("select * from {}($1, $2)", routine.name));
     assert_eq!(routine.call.binds, ["job", "seed"]);
     assert_eq!(routine.drop, [format!("drop function {}", routine.name)]);
-    assert_eq!(plan.tables, ["small"]);
+    assert_eq!(plan.tables, [TableRef::new("small")]);
 }
 
 #[test]
@@ -258,7 +259,7 @@ fn bad_requests_are_one_line_and_say_what_is_allowed() {
     assert!(refused("R1:rows=1", server()).contains("R1 means rows=25"));
     assert!(refused("T-REED", server()).contains("unknown workload 'T-REED'; did you mean T-READ"));
     assert!(refused("T-LOCAL", lite()).contains("T-LOCAL cannot run on lite: it lacks this"));
-    assert!(refused("T-READ:org=iot", server()).contains("no table organisation 'iot' (there is: heap)"));
+    assert!(refused("T-READ:org=iot", server()).ends_with("cannot run on server: org=iot is not available: there are no clustered tables; see 'dbdyno show workload T-READ'"));
     let database = Request { drive: Some(Drive::Database), ..lite() };
     assert!(refused("T-READ", database).contains("lite has no database drive"));
     let zero = Request { jobs: Some("0".into()), ..lite() };
@@ -297,7 +298,7 @@ fn mixed_workloads_have_a_part_each_and_jobs_in_multiples() {
     assert_eq!(selection.parts[1].params["update_pct"], "40");
     assert_eq!(selection.ramp, Ramp::Fixed(vec![2, 4]));
     assert_eq!(jobs_note(selection).unwrap(), "jobs are multiples of 2, an equal number for each part");
-    assert_eq!(plan.tables, ["small", "big"]);
+    assert_eq!(plan.tables, [TableRef::new("small"), TableRef::new("big")]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What `{{name}}` and expressions mean at plan time: parameters, table names, facts of the data set.
 
 use crate::engine::Capabilities;
-use crate::model::Facts;
 use crate::model::rows::{PAD, table_rows};
+use crate::model::{Facts, TableRef};
 use crate::sql::Values;
 
 use super::params::{self, Params};
@@ -36,7 +36,7 @@ pub(super) fn values(params: &Params, size_gb: f64, capabilities: &Capabilities)
     let prefix = capabilities.prefix;
     let mut values: Values = data_facts(size_gb).into_iter().map(|(name, value)| (name, value.to_string())).collect();
     for table in TABLES {
-        values.insert(table.into(), format!("{prefix}{}", table_name(table, params, capabilities)));
+        values.insert(table.into(), format!("{prefix}{}", table_ref(table, params, capabilities).name()));
     }
     values.insert("prefix".into(), prefix.into());
     values.insert("pad".into(), PAD.into());
@@ -47,22 +47,22 @@ pub(super) fn values(params: &Params, size_gb: f64, capabilities: &Capabilities)
 /// The chosen organisation, the default under its own name; none if the workload has no such parameter.
 pub(super) fn org<'a>(params: &'a Params, capabilities: &Capabilities) -> Option<&'a str> {
     match params.get(ORG).map(String::as_str) {
-        Some(DEFAULT_ORG) => capabilities.orgs.first().copied(),
+        Some(DEFAULT_ORG) => Some(capabilities.default_org()),
         chosen => chosen,
     }
 }
 
-/// Name of a table without prefix in the chosen organisation: `small`, `small_heap_list`.
-pub(super) fn table_name(table: &str, params: &Params, capabilities: &Capabilities) -> String {
-    match params.get(ORG).map(String::as_str) {
-        None | Some(DEFAULT_ORG) => table.into(),
-        Some(org) if capabilities.orgs.first() == Some(&org) => table.into(),
-        Some(org) => format!("{table}_{}", org.replace('-', "_")),
-    }
+/// A table of this kind in the organisation that the parameters choose.
+pub(super) fn table_ref(kind: &str, params: &Params, capabilities: &Capabilities) -> TableRef {
+    let org = chosen_org(params).filter(|org| *org != capabilities.default_org());
+    TableRef { kind: kind.into(), org: org.map(str::to_string) }
 }
 
 /// Why the engine cannot give the chosen organisation, if it cannot.
 pub(super) fn missing_org(params: &Params, capabilities: &Capabilities) -> Option<String> {
-    let org = params.get(ORG).filter(|org| *org != DEFAULT_ORG && !capabilities.orgs.contains(&org.as_str()))?;
-    Some(format!("no table organisation '{org}' (there is: {})", capabilities.orgs.join(", ")))
+    chosen_org(params).and_then(|org| capabilities.lacks_org(org))
+}
+
+fn chosen_org(params: &Params) -> Option<&str> {
+    params.get(ORG).map(String::as_str).filter(|org| *org != DEFAULT_ORG)
 }

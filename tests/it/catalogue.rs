@@ -16,7 +16,8 @@ fn engines() -> [(&'static str, Capabilities); 2] {
         drives: &[Drive::Client],
         placeholder: Placeholder::QuestionNumber,
         prefix: "",
-        orgs: &["rowid"],
+        orgs: &["rowid", "iot"],
+        lacking_orgs: &[("heap-list", "there are no partitions")],
         parallel_load: false,
         parallel_index: false,
         in_process: true,
@@ -27,7 +28,8 @@ fn engines() -> [(&'static str, Capabilities); 2] {
         drives: &[Drive::Database, Drive::Client],
         placeholder: Placeholder::Dollar,
         prefix: "dbdyno.",
-        orgs: &["heap"],
+        orgs: &["heap", "heap-list"],
+        lacking_orgs: &[("iot", "there are only heaps")],
         in_process: false,
         ..sqlite
     };

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use dbdyno::dataset::{self, Checksum, Definition, LoadEvent, Request, Site, Table, Watch};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Rows, Session};
 use dbdyno::error::Kind;
-use dbdyno::model::Target;
 use dbdyno::model::rows::{PAD, RowFunction};
+use dbdyno::model::{TableRef, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use dbdyno::sql::{BlockSet, Values, parse_blocks, statement, substitute};
 
@@ -33,11 +33,12 @@ fn blocks() -> BlockSet {
 }
 
 /// Values for a table without prefix, all rows.
-fn values(table: &str) -> Values {
+fn values(table: &str, blocks: &BlockSet, engine: &str) -> Values {
     let rows = ROWS.table_rows.to_string();
     let pairs = [("table", table), ("name", table), ("rows", &rows), ("seed", "42"), ("pad", PAD), ("lo", "1")];
     let mut values: Values = pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     values.insert("hi".into(), rows.clone());
+    values.insert("columns".into(), blocks.get(engine, "columns").unwrap().text.clone());
     values
 }
 
@@ -47,7 +48,8 @@ fn sql(blocks: &BlockSet, engine: &str, name: &str, values: &Values) -> String {
 
 #[test]
 fn sqlite_computes_the_rows_of_the_row_function() {
-    let (blocks, mut values) = (blocks(), values("small"));
+    let blocks = blocks();
+    let mut values = values("small", &blocks, "sqlite");
     let db = rusqlite::Connection::open_in_memory().unwrap();
     db.execute(&sql(&blocks, "sqlite", "create.rowid", &values), []).unwrap();
     values.insert("row_select".into(), sql(&blocks, "sqlite", "row-select", &values));
@@ -147,7 +149,7 @@ fn on_every_engine(check: impl Fn(&Fixture)) {
 }
 
 fn request(sessions: u32) -> Request {
-    Request { tables: vec!["small".into()], size_gb: 0.05, seed: 42, sessions, org: None }
+    Request { tables: vec![TableRef::new("small")], size_gb: 0.05, seed: 42, sessions }
 }
 
 fn ensure(site: &Site<'_>, sessions: u32) -> (dataset::LoadedDataset, Vec<LoadEvent>) {
@@ -172,14 +174,14 @@ fn loads_once_is_reused_verified_and_warmed() {
     on_every_engine(|fixture| {
         let site = fixture.site();
         let (first, events) = ensure(&site, 2);
-        assert_eq!(first.facts["small_key320"], 50.0);
+        assert_eq!(first.facts_for(&[])["small_key320"], 50.0);
         assert!(first.loads[0].loaded && first.loads[0].table_bytes > 4_000_000, "{:?}", first.loads);
         assert!(first.loads[0].index_bytes > 400_000, "{:?}", first.loads);
         assert!(events.iter().any(|event| matches!(event, LoadEvent::Progress { .. })), "{}", fixture.engine);
         let (second, events) = ensure(&site, 1);
         assert_eq!((second.data_set_id, second.loads[0].loaded), (first.data_set_id, false));
         assert_eq!(events, [LoadEvent::Reused { table: "small".into(), rows: 16_000 }]);
-        dataset::warm(&site, &Table::new(&site, "small", None, ROWS)).unwrap();
+        dataset::warm(&site, &Table::new(&site, &TableRef::new("small"), ROWS)).unwrap();
         let small = fixture.own("small");
         fixture.execute(&format!("update {small} set amount = amount + 1, status = 1 where id = 5"));
         dataset::verify(&site, &request(1)).unwrap();
@@ -187,6 +189,41 @@ fn loads_once_is_reused_verified_and_warmed() {
         let error = dataset::verify(&site, &request(1)).unwrap_err();
         assert_eq!(error.kind, Kind::Check);
         assert!(error.what.contains("code_h1"), "{error}");
+    });
+}
+
+#[test]
+fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
+    on_every_engine(|fixture| {
+        let site = fixture.site();
+        let default = ensure(&site, 2).0;
+        for org in &site.capabilities.orgs[1..] {
+            let table = TableRef { kind: "small".into(), org: Some((*org).into()) };
+            let request = Request { tables: vec![TableRef::new("small"), table.clone()], ..request(2) };
+            let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
+            let loaded = dataset::ensure(&site, &request, watch).unwrap();
+            let seen: Vec<_> = loaded.loads.iter().map(|load| (load.table.as_str(), load.loaded)).collect();
+            assert_eq!(seen, [("small", false), (table.name().as_str(), true)]);
+            assert_eq!(loaded.data_set_id, default.data_set_id, "the same rows");
+            dataset::verify(&site, &request).unwrap();
+            let facts = loaded.facts_for(std::slice::from_ref(&table));
+            let parts = if org.contains("range") {
+                32.0
+            } else if org.contains("list") {
+                8.0
+            } else {
+                1.0
+            };
+            assert_eq!((facts["small_parts"], facts["small_rows"]), (parts, 16_000.0), "{org}");
+            assert!(facts["small_mb"] > 4.0 && loaded.loads[1].index_bytes > 400_000, "{org}: {:?}", loaded.loads);
+            assert_eq!(loaded.facts_for(&[TableRef::new("small")]), default.facts_for(&[]));
+            dataset::warm(&site, &dataset::tables(&site, &request)[1]).unwrap();
+            let small = fixture.own(&table.name());
+            assert_eq!(fixture.scalar(&format!("select key25 from {small} where id = 647")), "7");
+        }
+        let names = dataset::drop_all(&site).unwrap().dropped;
+        assert_eq!(names.len(), site.capabilities.orgs.len() + 1, "{names:?}");
+        assert_eq!(dataset::drop_all(&site).unwrap(), dataset::Cleaned::default());
     });
 }
 
@@ -298,7 +335,7 @@ fn rows_made_by_postgres_are_equal() {
     let dir = tempfile::tempdir().unwrap();
     let fixture = Fixture::start("postgres", dir.path());
     ensure(&fixture.site(), 2);
-    let mut values = values("dbdyno.small");
+    let mut values = values("dbdyno.small", &fixture.blocks, "postgres");
     values.insert("name".into(), "small_copy".into());
     values.insert("table".into(), "dbdyno.small_copy".into());
     values.insert("row_select".into(), sql(&fixture.blocks, "postgres", "row-select", &values));

@@ -56,6 +56,7 @@ fn selection(statement: &str, window: Window) -> Selection {
         chosen: Default::default(),
         drive: Drive::Client,
         parts: vec![part],
+        tables: Vec::new(),
         ramp: Ramp::Fixed(vec![1]),
         window,
         hash: String::new(),

@@ -7,6 +7,10 @@ select count(*) as row_count from {{table}}
 -- Cheap sign that the rows are still those that were loaded: first and last id.
 select min(id) as first_id, max(id) as last_id from {{table}}
 
+-- name: parts
+-- Partitions of the table: what a look-up that does not name the partition goes through.
+select 1 as parts
+
 -- name: insert-select
 -- The other load path: rows {{lo}} to {{hi}} made by the database itself.
 insert into {{table}} (id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler)

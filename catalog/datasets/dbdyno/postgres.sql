@@ -1,5 +1,5 @@
--- name: create.heap
-create table {{table}} (
+-- name: columns
+-- Of every table, whatever its organisation.
   id bigint not null,
   key25 integer not null,
   key125 integer not null,
@@ -11,7 +11,64 @@ create table {{table}} (
   status integer not null,
   code varchar(32) not null,
   filler varchar(200) not null
+
+-- name: create.heap
+create table {{table}} (
+  {{columns}}
 )
+
+-- name: create.heap-list
+-- A partition per region.
+create table {{table}} (
+  {{columns}}
+) partition by list (region);
+do $$
+begin
+  for region in 1..8 loop
+    execute format('create table {{table}}_%s partition of {{table}} for values in (%s)', region, region);
+  end loop;
+end
+$$
+
+-- name: create.range-list
+-- Half-years, and in each a partition per region: 32 partitions. More of them would only make look-ups dearer that do
+-- not name the partition, as those by id.
+create table {{table}} (
+  {{columns}}
+) partition by range (booked_on);
+do $$
+declare
+  first_day date := '2024-01-01';
+begin
+  for half in 1..4 loop
+    execute format('create table {{table}}_%s partition of {{table}} for values from (%L) to (%L) partition by list (region)',
+      half, first_day + (half - 1) * interval '6 months', first_day + half * interval '6 months');
+    for region in 1..8 loop
+      execute format('create table {{table}}_%s_%s partition of {{table}}_%s for values in (%s)', half, region, half, region);
+    end loop;
+  end loop;
+end
+$$
+
+-- name: create.range-hash
+-- Half-years, and in each 8 partitions by the hash of the id.
+create table {{table}} (
+  {{columns}}
+) partition by range (booked_on);
+do $$
+declare
+  first_day date := '2024-01-01';
+begin
+  for half in 1..4 loop
+    execute format('create table {{table}}_%s partition of {{table}} for values from (%L) to (%L) partition by hash (id)',
+      half, first_day + (half - 1) * interval '6 months', first_day + half * interval '6 months');
+    for part in 1..8 loop
+      execute format('create table {{table}}_%s_%s partition of {{table}}_%s for values with (modulus 8, remainder %s)',
+        half, part, half, part - 1);
+    end loop;
+  end loop;
+end
+$$
 
 -- name: row-select
 -- Rows {{lo}} to {{hi}}; "offset 0" keeps the hashes from being computed again for every column.
@@ -45,18 +102,46 @@ create unique index {{name}}_pkey on {{table}} (id)
 -- name: finish
 alter table {{table}} add constraint {{name}}_pkey primary key using index {{name}}_pkey
 
+-- name: index.id.heap-list
+-- nothing: the primary key of a partitioned table cannot be made of an index that is there
+
+-- name: index.id.range-list
+-- nothing: the primary key of a partitioned table cannot be made of an index that is there
+
+-- name: index.id.range-hash
+-- nothing: the primary key of a partitioned table cannot be made of an index that is there
+
+-- name: finish.heap-list
+-- A unique index of a partitioned table must have the partition keys in it, and there is no index over all partitions:
+-- a look-up by id alone goes through the index of every partition (docs/decisions/0009-table-organisations.md).
+alter table {{table}} add constraint {{name}}_pkey primary key (id, region)
+
+-- name: finish.range-list
+alter table {{table}} add constraint {{name}}_pkey primary key (id, booked_on, region)
+
+-- name: finish.range-hash
+alter table {{table}} add constraint {{name}}_pkey primary key (id, booked_on)
+
 -- name: analyze
 -- Marks the blocks as visible to all, or an automatic vacuum would do so in the middle of a test. Without "freeze",
 -- which would write and log every block again (docs/decisions/0002-loading.md).
 vacuum (analyze) {{table}}
 
 -- name: sizes
-select pg_table_size('{{table}}'::regclass) as table_bytes, pg_indexes_size('{{table}}'::regclass) as index_bytes
+-- Of the table and its partitions: those of a partitioned table itself are 0.
+select sum(pg_table_size(oid)) as table_bytes, sum(pg_indexes_size(oid)) as index_bytes
+  from (select '{{table}}'::regclass as oid union select relid from pg_partition_tree('{{table}}')) as tables
+
+-- name: parts
+select greatest(count(*), 1) as parts from pg_partition_tree('{{table}}') where isleaf
 
 -- name: warm.fast
 -- Fills the buffer cache directly, if the extension is there; a plain scan of a big table goes through a small ring.
+with tables as (select '{{table}}'::regclass as oid union select relid from pg_partition_tree('{{table}}'))
 select sum(pg_prewarm(oid)) from pg_class
- where oid = '{{table}}'::regclass or oid in (select indexrelid from pg_index where indrelid = '{{table}}'::regclass)
+ where relkind in ('r', 'i')
+   and (oid in (select oid from tables)
+     or oid in (select indexrelid from pg_index where indrelid in (select oid from tables)))
 
 -- name: warm.session
 select set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
@@ -94,7 +179,7 @@ select name, "drop" from (
   select 2, '{{prefix}}' || quote_ident(relname), 'drop table ' || oid::regclass
     from pg_class
    where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(relowner) = current_user
-     and relkind in ('r', 'p') and relname ~ '^(state|small|big|{{words}})(_[a-z0-9_]+)?$'
+     and relkind in ('r', 'p') and not relispartition and relname ~ '^(state|small|big|{{words}})(_[a-z0-9_]+)?$'
 ) as ours order by step, name
 
 -- name: objects.leftover
@@ -107,11 +192,11 @@ select name, "drop" from (
      and proname ~ '^({{words}})_[a-z0-9_]+$'
   union all
   select 2, '{{prefix}}' || quote_ident(c.relname),
-         'drop ' || case c.relkind when 'i' then 'index ' else 'table ' end || c.oid::regclass
+         'drop ' || case when i.indexrelid is null then 'table ' else 'index ' end || c.oid::regclass
     from pg_class as c left join pg_index as i on i.indexrelid = c.oid left join pg_class as t on t.oid = i.indrelid
    where c.relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and pg_get_userbyid(c.relowner) = current_user
-     and c.relname ~ '^({{words}})(_[a-z0-9_]+)?$'
-     and (c.relkind in ('r', 'p') or c.relkind = 'i' and t.relname ~ '^(small|big)(_[a-z0-9_]+)?$')
+     and c.relname ~ '^({{words}})(_[a-z0-9_]+)?$' and not c.relispartition
+     and (c.relkind in ('r', 'p') or c.relkind in ('i', 'I') and t.relname ~ '^(small|big)(_[a-z0-9_]+)?$')
 ) as leftover order by step, name
 
 -- name: objects.foreign

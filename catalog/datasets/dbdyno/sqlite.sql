@@ -1,6 +1,5 @@
--- name: create.rowid
+-- name: columns
 -- "amount" in hundredths: SQLite has no decimal type. "booked_on" as ISO text: it has no date type.
-create table {{table}} (
   id integer not null primary key,
   key25 integer not null,
   key125 integer not null,
@@ -12,21 +11,15 @@ create table {{table}} (
   status integer not null,
   code text not null,
   filler text not null
+
+-- name: create.rowid
+create table {{table}} (
+  {{columns}}
 )
 
--- name: create.without_rowid
+-- name: create.iot
 create table {{table}} (
-  id integer not null primary key,
-  key25 integer not null,
-  key125 integer not null,
-  key320 integer not null,
-  region integer not null,
-  booked_on text not null,
-  amount integer not null,
-  quantity integer not null,
-  status integer not null,
-  code text not null,
-  filler text not null
+  {{columns}}
 ) without rowid
 
 -- name: row-select

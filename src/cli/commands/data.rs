@@ -50,7 +50,10 @@ fn verify_on(desk: &Desk<'_>, platform: &Platform) -> Result<usize> {
     let loaded = campaign::load_with(&site, &request, &desk.interrupt, &|event| desk.console.show(&event))?;
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), dataset::verify(&site, &request))?;
     for selection in &plan.selections {
-        wrong += report(&selection.workload.id, campaign::check_answers(site.db, selection, &loaded.facts))?;
+        wrong += report(
+            &selection.workload.id,
+            campaign::check_answers(site.db, selection, &loaded.facts_for(&selection.tables)),
+        )?;
     }
     Ok(wrong)
 }

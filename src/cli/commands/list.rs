@@ -1,5 +1,7 @@
 //! `list workloads|suites|engines|reports|profiles|formats`.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::catalog::{Catalog, Suite, SuiteEntry, parse_selection};
@@ -142,6 +144,7 @@ fn engines() -> List {
         let can = engine.capabilities();
         let drives: Vec<_> = can.drives.iter().map(|drive: &Drive| drive.name()).collect();
         json!({ "id": engine.name(), "title": engine.title(), "drives": drives, "orgs": can.orgs,
+                "lacking_orgs": can.lacking_orgs.iter().copied().collect::<BTreeMap<_, _>>(),
                 "private_server": can.private_server, "url_schemes": can.url_schemes })
     });
     List { key: "engines", columns: &["id", "title", "drives"], entries: entries.collect() }

@@ -46,6 +46,13 @@ const OLDEST_MAJOR: u32 = 13;
 const NOTICES_DEAD_CLIENTS_FROM: u32 = 14;
 const NOTICE_DEAD_CLIENT: (&str, &str) = ("client_connection_check_interval", "1s");
 
+/// Organisations that PostgreSQL has not (manual: "Database Physical Storage", "Index Types").
+const LACKING_ORGS: &[(&str, &str)] = &[
+    ("iot", "PostgreSQL keeps the rows of every table in a heap, apart from all indexes"),
+    ("iot-list", "PostgreSQL keeps the rows of every table in a heap, apart from all indexes"),
+    ("hash", "PostgreSQL has no hash clusters: a hash index points into a heap"),
+];
+
 /// The PostgreSQL engine.
 pub struct Postgres;
 
@@ -61,7 +68,8 @@ impl Engine for Postgres {
             drives: &[Drive::Database, Drive::Client],
             placeholder: Placeholder::Dollar,
             prefix: "dbdyno.",
-            orgs: &["heap"],
+            orgs: &["heap", "heap-list", "range-list", "range-hash"],
+            lacking_orgs: LACKING_ORGS,
             parallel_load: true,
             parallel_index: true,
             in_process: false,
