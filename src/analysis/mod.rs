@@ -5,6 +5,7 @@ pub mod crosscheck;
 pub mod derive;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod heatmap;
 pub mod kpm;
 pub mod limiter;
 pub mod little;

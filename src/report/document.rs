@@ -1,5 +1,6 @@
 //! What a report says, independent of its form: sections with paragraphs, facts and tables of typed cells.
 
+use crate::analysis::heatmap::Rank;
 use crate::model::{Better, Status, Verdict};
 
 /// A report.
@@ -179,8 +180,8 @@ pub struct HeatCell {
     pub cell: Cell,
     /// Place between 0 (worst) and 1 (the best of the row), anchored at 0; none without a figure or if it is invalid.
     pub share: Option<f64>,
-    /// It does not differ from the best of the row beyond the noise (the best itself included).
-    pub is_best: bool,
+    /// Whether it is the best of the row, or does not differ from it beyond the noise.
+    pub rank: Rank,
     /// Additional text on demand, e.g. `at 16 jobs`.
     pub note: Option<String>,
 }
@@ -225,6 +226,16 @@ impl Point {
 }
 
 impl Heatmap {
+    /// As [`Table::unknown`].
+    pub fn unknown(&mut self, why: &str) -> Cell {
+        footnote(&mut self.footnotes, why)
+    }
+
+    /// As [`Table::explain`].
+    pub fn explain(&mut self, subject: &str, verdict: &Verdict) {
+        explain(&mut self.remarks, subject, verdict);
+    }
+
     /// The figures as a table, for forms without colours.
     pub fn as_table(&self) -> Table {
         let column = |name: &str| Column { name: name.into(), unit: None, priority: 0 };
@@ -257,11 +268,7 @@ impl Cell {
 impl Table {
     /// The footnote `why` as a cell; equal reasons share one footnote.
     pub fn unknown(&mut self, why: &str) -> Cell {
-        let known = self.footnotes.iter().position(|footnote| footnote == why);
-        Cell::Unknown(known.unwrap_or_else(|| {
-            self.footnotes.push(why.into());
-            self.footnotes.len() - 1
-        }))
+        footnote(&mut self.footnotes, why)
     }
 
     /// A figure with its verdict, or unknown.
@@ -283,9 +290,7 @@ impl Table {
 
     /// Adds the reasons that lowered the verdict on `subject`, each as a sentence.
     pub fn explain(&mut self, subject: &str, verdict: &Verdict) {
-        for reason in verdict.reasons.iter().filter(|reason| reason.status > Status::Valid) {
-            self.remark(format!("{subject}: {}: {}", reason.status, reason.text));
-        }
+        explain(&mut self.remarks, subject, verdict);
     }
 
     /// Adds the notes of several verdicts, which lowered none: each text once, with the subjects it is about.
@@ -304,10 +309,28 @@ impl Table {
         }
     }
 
-    fn remark(&mut self, remark: String) {
-        if !self.remarks.contains(&remark) {
-            self.remarks.push(remark);
-        }
+    fn remark(&mut self, text: String) {
+        remark(&mut self.remarks, text);
+    }
+}
+
+fn footnote(footnotes: &mut Vec<String>, why: &str) -> Cell {
+    let known = footnotes.iter().position(|footnote| footnote == why);
+    Cell::Unknown(known.unwrap_or_else(|| {
+        footnotes.push(why.into());
+        footnotes.len() - 1
+    }))
+}
+
+fn explain(remarks: &mut Vec<String>, subject: &str, verdict: &Verdict) {
+    for reason in verdict.reasons.iter().filter(|reason| reason.status > Status::Valid) {
+        remark(remarks, format!("{subject}: {}: {}", reason.status, reason.text));
+    }
+}
+
+fn remark(remarks: &mut Vec<String>, text: String) {
+    if !remarks.contains(&text) {
+        remarks.push(text);
     }
 }
 

@@ -6,9 +6,12 @@ pub mod columns;
 pub mod datasheet;
 pub mod document;
 pub mod format;
+pub mod heatmap;
 pub mod kpm;
 pub mod kpm_columns;
+mod ramps;
 pub mod run_json;
+pub mod shade;
 
 use crate::catalog::Catalog;
 use crate::model::{RunRecord, TestResult};
@@ -62,6 +65,18 @@ impl Input {
         groups
     }
 
+    /// Names of the runs, for columns: the name given, else `run 7`; the id is added to names that stand twice.
+    fn platforms(&self) -> Vec<String> {
+        let name = |data: &RunTests| data.run.name.clone().unwrap_or_else(|| format!("run {}", data.run.id));
+        let names: Vec<String> = self.runs.iter().map(name).collect();
+        let stands_twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+        let unique = names.iter().zip(&self.runs).map(|(name, data)| match stands_twice(name) {
+            true => format!("{name} (run {})", data.run.id),
+            false => name.clone(),
+        });
+        unique.collect()
+    }
+
     /// All tests of all runs, each with its run.
     fn tests(&self) -> impl Iterator<Item = (&RunRecord, &TestResult)> {
         self.runs.iter().flat_map(|data| data.tests.iter().map(move |test| (&data.run, test)))
@@ -79,4 +94,4 @@ pub trait Report: Sync {
 }
 
 /// Every report.
-pub const REPORTS: &[&dyn Report] = &[&kpm::KpmReport, &datasheet::Datasheet];
+pub const REPORTS: &[&dyn Report] = &[&kpm::KpmReport, &datasheet::Datasheet, &heatmap::HeatmapReport];

@@ -1,7 +1,7 @@
 //! One self-contained HTML page: no script, no network; light and dark by the reader's system, prints on white.
 
 use super::super::document::{Block, Cell, Code, Document, Section, Table};
-use super::{Format, LEGEND, Options, Rendered, is_marked, is_number, shown, superscript};
+use super::{Format, LEGEND, Options, Rendered, heatmap_html, is_marked, is_number, shown, superscript};
 use crate::error::Result;
 use crate::model::Status;
 
@@ -49,7 +49,7 @@ fn block(block: &Block) -> String {
         }
         Block::Table(content) => table(content),
         Block::Chart(chart) => table(&chart.as_table()),
-        Block::Heatmap(map) => table(&map.as_table()),
+        Block::Heatmap(map) => heatmap_html::table(map),
         Block::Code(part) => code(part),
     }
 }
@@ -92,7 +92,7 @@ fn class(verdict: Option<Status>) -> &'static str {
     }
 }
 
-fn notes(table: &Table) -> String {
+pub(super) fn notes(table: &Table) -> String {
     let footnotes = table.footnotes.iter().enumerate().map(|(index, why)| format!("{} {why}", superscript(index + 1)));
     let legend = is_marked(&table.rows).then(|| LEGEND.to_owned());
     let all = footnotes.chain(legend).chain(table.remarks.iter().cloned());
@@ -100,7 +100,7 @@ fn notes(table: &Table) -> String {
     if items.is_empty() { items } else { format!("<ul class=\"notes\">\n{items}</ul>\n") }
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

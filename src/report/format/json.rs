@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::document::{Block, Cell, Document, Section, Table};
+use super::super::document::{Block, Cell, Document, HeatCell, HeatRow, Heatmap, Section, Table};
 use super::{Format, Options, Rendered};
+use crate::analysis::heatmap::Rank;
 use crate::error::Result;
 
 /// `--format json`.
@@ -34,6 +35,7 @@ fn section(section: &Section) -> Value {
     let mut paragraphs = Vec::new();
     let mut facts = Map::new();
     let mut tables = Vec::new();
+    let mut heatmaps = Vec::new();
     let mut code = Vec::new();
     for block in &section.blocks {
         match block {
@@ -41,11 +43,21 @@ fn section(section: &Section) -> Value {
             Block::Facts(pairs) => facts.extend(pairs.iter().map(|(name, value)| (name.clone(), json!(value)))),
             Block::Table(content) => tables.push(table(content)),
             Block::Chart(chart) => tables.push(table(&chart.as_table())),
-            Block::Heatmap(map) => tables.push(table(&map.as_table())),
+            Block::Heatmap(map) => {
+                tables.push(table(&map.as_table()));
+                heatmaps.push(heatmap(map));
+            }
             Block::Code(part) => code.push(json!({"caption": part.caption, "text": part.text})),
         }
     }
-    json!({"title": section.title, "paragraphs": paragraphs, "facts": facts, "tables": tables, "code": code})
+    json!({
+        "title": section.title,
+        "paragraphs": paragraphs,
+        "facts": facts,
+        "tables": tables,
+        "heatmaps": heatmaps,
+        "code": code,
+    })
 }
 
 fn table(table: &Table) -> Value {
@@ -59,6 +71,31 @@ fn table(table: &Table) -> Value {
         "footnotes": table.footnotes,
         "remarks": table.remarks,
     })
+}
+
+/// Per row the figures with their share of the best (1 = best, null without a sound figure) and whether they are `best`,
+/// `equal` to it within the noise, or `below`.
+fn heatmap(map: &Heatmap) -> Value {
+    let rows: Vec<Value> = map.rows.iter().map(heat_row).collect();
+    json!({"name": map.name, "platforms": map.columns, "rows": rows})
+}
+
+fn heat_row(row: &HeatRow) -> Value {
+    let cells: Vec<Value> = row.cells.iter().map(heat_cell).collect();
+    json!({"label": row.label, "unit": row.unit, "better": row.better, "cells": cells})
+}
+
+fn heat_cell(heat: &HeatCell) -> Value {
+    let rank = heat.share.map(|_| match heat.rank {
+        Rank::Best => "best",
+        Rank::Equal => "equal",
+        Rank::Below => "below",
+    });
+    let verdict = match heat.cell {
+        Cell::Number { verdict, .. } => verdict,
+        _ => None,
+    };
+    json!({"value": cell(&heat.cell), "verdict": verdict, "share": heat.share, "rank": rank, "note": heat.note})
 }
 
 fn cell(cell: &Cell) -> Value {

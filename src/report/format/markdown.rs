@@ -1,7 +1,7 @@
 //! Markdown with pipe tables, every column shown.
 
-use super::super::document::{Block, Code, Document, Table};
-use super::{Format, LEGEND, Options, Rendered, heading, is_marked, is_number, shown, superscript};
+use super::super::document::{Block, Cell, Code, Document, Heatmap, Table};
+use super::{Format, LEGEND, Options, Rendered, heading, heat_shown, is_marked, is_number, shown, superscript};
 use crate::error::Result;
 
 /// `--format markdown`.
@@ -37,7 +37,7 @@ fn block(block: &Block) -> String {
         }
         Block::Table(content) => table(content),
         Block::Chart(chart) => table(&chart.as_table()),
-        Block::Heatmap(map) => table(&map.as_table()),
+        Block::Heatmap(map) => heatmap(map),
         Block::Code(part) => code(part),
     }
 }
@@ -48,6 +48,17 @@ fn code(code: &Code) -> String {
     let fence = "`".repeat(longest.max(2) + 1);
     let caption = if code.caption.is_empty() { String::new() } else { format!("{}\n\n", escape(&code.caption)) };
     format!("{caption}{fence}\n{}\n{fence}", code.text.trim_end())
+}
+
+/// Figures with the signs of the best and its equals, in place of colours.
+fn heatmap(map: &Heatmap) -> String {
+    let mut plain = map.as_table();
+    for (row, cells) in plain.rows.iter_mut().zip(&map.rows) {
+        let texts = cells.cells.iter().map(|cell| Cell::Text(heat_shown(cell)));
+        row.splice(row.len() - cells.cells.len().., texts);
+    }
+    plain.remarks.splice(0..0, is_marked(&map.as_table().rows).then(|| LEGEND.to_owned()));
+    table(&plain)
 }
 
 fn table(table: &Table) -> String {

@@ -1,13 +1,16 @@
 //! The forms a document can take. Adding one: one file here and one line in [`FORMATS`].
 
 pub mod csv;
+mod heatmap_html;
+mod heatmap_text;
 pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod number;
 pub mod text;
 
-use super::document::{Cell, Column, Document, Table};
+use super::document::{Cell, Column, Document, HeatCell, Table};
+use crate::analysis::heatmap::Rank;
 use crate::error::{Error, Result};
 use crate::model::Status;
 
@@ -118,6 +121,16 @@ fn shown(cell: &Cell) -> String {
         Cell::Unknown(footnote) => format!("-{}", superscript(footnote + 1)),
         Cell::Verdict(status) => status.to_string(),
     }
+}
+
+/// A cell of a heatmap for people: as [`shown`], with a sign for the best of the row and what equals it.
+fn heat_shown(cell: &HeatCell) -> String {
+    let sign = match cell.rank {
+        Rank::Best => "*",
+        Rank::Equal => "~",
+        Rank::Below => "",
+    };
+    format!("{}{sign}", shown(&cell.cell))
 }
 
 /// What stands behind a figure; see [`LEGEND`].

@@ -1,7 +1,7 @@
 //! Text for a terminal of a given width: where a table is too wide, its least important columns are left out.
 
 use super::super::document::{Block, Cell, Code, Column, Document, Section, Table};
-use super::{Format, LEGEND, Options, Rendered, is_marked, is_number, shown, superscript};
+use super::{Format, LEGEND, Options, Rendered, heatmap_text, is_marked, is_number, shown, superscript};
 use crate::error::Result;
 use crate::model::Status;
 
@@ -9,7 +9,7 @@ use crate::model::Status;
 pub struct Text;
 
 /// Between two columns.
-const GAP: &str = "  ";
+pub(super) const GAP: &str = "  ";
 
 impl Format for Text {
     fn name(&self) -> &'static str {
@@ -42,7 +42,7 @@ fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
             Block::Facts(facts) => lines.extend(facts_lines(facts, options.width)),
             Block::Table(table) => lines.extend(table_lines(table, options)),
             Block::Chart(chart) => lines.extend(table_lines(&chart.as_table(), options)),
-            Block::Heatmap(map) => lines.extend(table_lines(&map.as_table(), options)),
+            Block::Heatmap(map) => lines.extend(heatmap_text::lines(map, options)),
             Block::Code(code) => lines.extend(code_lines(code, options.width)),
         }
         lines.push(String::new());
@@ -93,16 +93,29 @@ fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines
 }
 
-fn length(text: &str) -> usize {
+pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
 /// A table as text: head lines and cells per shown column.
-struct Layout {
-    heads: Vec<Vec<String>>,
-    rows: Vec<Vec<String>>,
-    widths: Vec<usize>,
-    right: Vec<bool>,
+pub(super) struct Layout {
+    pub(super) heads: Vec<Vec<String>>,
+    pub(super) rows: Vec<Vec<String>>,
+    pub(super) widths: Vec<usize>,
+    pub(super) right: Vec<bool>,
+}
+
+impl Layout {
+    /// With only these columns.
+    pub(super) fn narrowed(&self, columns: &[usize]) -> Layout {
+        let row = |cells: &Vec<String>| columns.iter().map(|&column| cells[column].clone()).collect();
+        Layout {
+            heads: columns.iter().map(|&column| self.heads[column].clone()).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            widths: columns.iter().map(|&column| self.widths[column]).collect(),
+            right: columns.iter().map(|&column| self.right[column]).collect(),
+        }
+    }
 }
 
 fn table_lines(table: &Table, options: Options) -> Vec<String> {
@@ -136,7 +149,7 @@ fn fit(table: &Table, mut kept: Vec<usize>, width: usize) -> (Vec<usize>, usize)
     (kept, left_out)
 }
 
-fn total_width(widths: &[usize]) -> usize {
+pub(super) fn total_width(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
 }
 
@@ -155,14 +168,14 @@ fn layout(table: &Table, kept: &[usize]) -> Layout {
 }
 
 /// The name, wrapped so that it makes the column no wider than its longest word or cell; the unit in the last line.
-fn head(column: &Column, cell_width: usize) -> Vec<String> {
+pub(super) fn head(column: &Column, cell_width: usize) -> Vec<String> {
     let unit = column.unit.iter().map(|unit| format!("[{unit}]"));
     let longest = column.name.split(' ').map(length).chain(unit.clone().map(|unit| length(&unit))).max().unwrap_or(0);
     wrap(&column.name, longest.max(cell_width), "").into_iter().chain(unit).collect()
 }
 
 /// Head lines, bottom-aligned, and a rule.
-fn head_lines(layout: &Layout) -> Vec<String> {
+pub(super) fn head_lines(layout: &Layout) -> Vec<String> {
     let height = layout.heads.iter().map(Vec::len).max().unwrap_or(0);
     let line = |level: usize| {
         let word = |head: &Vec<String>| {
@@ -175,14 +188,18 @@ fn head_lines(layout: &Layout) -> Vec<String> {
     (0..height).map(line).chain([rule]).collect()
 }
 
-/// Figures are right-aligned with room for the mark, so that digits stand below digits.
 fn row_line(layout: &Layout, cells: &[String]) -> String {
+    padded(layout, cells).join(GAP).trim_end().to_owned()
+}
+
+/// The cells as wide as their columns; figures are right-aligned.
+pub(super) fn padded(layout: &Layout, cells: &[String]) -> Vec<String> {
     let cells = cells.iter().zip(&layout.widths).zip(&layout.right);
     let padded = cells.map(|((cell, &width), &right)| {
         let pad = " ".repeat(width.saturating_sub(length(cell)));
         if right { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
     });
-    padded.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
+    padded.collect()
 }
 
 /// The whole row in the colour of its worst verdict.
@@ -218,7 +235,7 @@ fn narrowed(table: &Table, kept: &[usize]) -> Table {
     narrow
 }
 
-fn notes(table: &Table, width: usize) -> Vec<String> {
+pub(super) fn notes(table: &Table, width: usize) -> Vec<String> {
     let footnotes = table.footnotes.iter().enumerate();
     let mut lines: Vec<String> =
         footnotes.flat_map(|(index, why)| hanging(&superscript(index + 1), why, width)).collect();

@@ -1,0 +1,154 @@
+//! A heatmap on a terminal: coloured cells where there are colours, signs everywhere. Where the platforms do not fit
+//! side by side, they follow in further blocks: none is left out.
+
+use super::text::{GAP, Layout, head, head_lines, length, notes, padded, total_width};
+use super::{Color, Options, heat_shown, shown};
+use crate::report::document::{Cell, Column, HeatCell, Heatmap};
+use crate::report::shade::{Rgb, ground, text_on};
+
+/// Label and unit stand before the platforms.
+const LEADING: usize = 2;
+
+/// The lines of a heatmap.
+pub(super) fn lines(map: &Heatmap, options: Options) -> Vec<String> {
+    let whole = layout(map);
+    let mut lines = Vec::new();
+    for block in blocks(&whole.widths, options.width) {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        let columns: Vec<usize> = (0..LEADING).chain(block).collect();
+        lines.extend(block_lines(map, &whole.narrowed(&columns), &columns, options));
+    }
+    lines.extend(notes(&map.as_table(), options.width));
+    lines
+}
+
+fn layout(map: &Heatmap) -> Layout {
+    let row = |row: &crate::report::document::HeatRow| {
+        let leading = [row.label.clone(), row.unit.clone()];
+        leading.into_iter().chain(row.cells.iter().map(text)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = map.rows.iter().map(row).collect();
+    let names = [map.row_title.as_str(), "Unit"].into_iter().chain(map.columns.iter().map(String::as_str));
+    let names: Vec<&str> = names.collect();
+    let cell_width = |position: usize| rows.iter().map(|row| length(&row[position])).max().unwrap_or(0);
+    let column = |name: &str| Column { name: name.into(), unit: None, priority: 0 };
+    let heads: Vec<_> =
+        names.iter().enumerate().map(|(position, name)| head(&column(name), cell_width(position))).collect();
+    let width = |(position, head): (usize, &Vec<String>)| {
+        head.iter().map(|line| length(line)).fold(cell_width(position), usize::max)
+    };
+    let widths = heads.iter().enumerate().map(width).collect();
+    let right = (0..names.len()).map(|position| position >= LEADING).collect();
+    Layout { heads, rows, widths, right }
+}
+
+/// The figure with its sign; without one a space keeps digits below digits.
+fn text(cell: &HeatCell) -> String {
+    match cell.cell {
+        Cell::Number { .. } => format!("{:<1$}", heat_shown(cell), length(&shown(&cell.cell)) + 1),
+        _ => heat_shown(cell),
+    }
+}
+
+/// Which platforms stand side by side.
+fn blocks(widths: &[usize], width: usize) -> Vec<Vec<usize>> {
+    let mut blocks: Vec<Vec<usize>> = vec![Vec::new()];
+    for column in LEADING..widths.len() {
+        let last = blocks.len() - 1;
+        let used: Vec<usize> =
+            (0..LEADING).chain(blocks[last].iter().copied()).chain([column]).map(|column| widths[column]).collect();
+        if !blocks[last].is_empty() && total_width(&used) > width {
+            blocks.push(vec![column]);
+        } else {
+            blocks[last].push(column);
+        }
+    }
+    blocks
+}
+
+fn block_lines(map: &Heatmap, layout: &Layout, columns: &[usize], options: Options) -> Vec<String> {
+    let mut lines = head_lines(layout);
+    for (row, texts) in map.rows.iter().zip(&layout.rows) {
+        let cells = padded(layout, texts).into_iter().zip(columns).map(|(text, &column)| {
+            let cell = column.checked_sub(LEADING).and_then(|platform| row.cells.get(platform));
+            cell.map_or(text.clone(), |cell| painted(&text, cell, options.color))
+        });
+        lines.push(cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned());
+    }
+    lines
+}
+
+/// The cell on its ground; invalid figures are struck through.
+fn painted(text: &str, cell: &HeatCell, color: Color) -> String {
+    match (color, cell.share, &cell.cell) {
+        (Color::None, _, _) => text.to_owned(),
+        (Color::True, Some(share), _) => {
+            let ground = ground(share);
+            let (Rgb(r, g, b), Rgb(tr, tg, tb)) = (ground, text_on(ground));
+            format!("\x1b[48;2;{r};{g};{b};38;2;{tr};{tg};{tb}m{text}\x1b[0m")
+        }
+        (Color::Indexed, Some(share), _) => {
+            let (number, ground) = ground(share).indexed();
+            let (on, _) = text_on(ground).indexed();
+            format!("\x1b[48;5;{number};38;5;{on}m{text}\x1b[0m")
+        }
+        (_, None, Cell::Number { .. }) => format!("\x1b[9m{text}\x1b[0m"),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::heatmap::Rank;
+    use crate::model::{Better, Status};
+    use crate::report::document::{Digits, HeatRow};
+
+    fn cell(value: f64, share: Option<f64>, rank: Rank) -> HeatCell {
+        let verdict = Some(if share.is_some() { Status::Valid } else { Status::Invalid });
+        HeatCell { cell: Cell::Number { value, digits: Digits::Decimals(0), verdict }, share, rank, note: None }
+    }
+
+    fn sample() -> Heatmap {
+        let cells = vec![
+            cell(500.0, Some(0.5), Rank::Below),
+            cell(1_000.0, Some(1.0), Rank::Best),
+            cell(990.0, Some(0.99), Rank::Equal),
+            cell(2_000.0, None, Rank::Below),
+        ];
+        Heatmap {
+            row_title: "Workload".into(),
+            columns: ["a", "b", "c", "d"].map(String::from).to_vec(),
+            rows: vec![HeatRow { label: "T132".into(), unit: "ops/s".into(), better: Better::Higher, cells }],
+            ..Heatmap::default()
+        }
+    }
+
+    #[test]
+    fn without_colours_signs_tell_the_best_and_its_equals() {
+        let text = lines(&sample(), Options::plain(80)).join("\n");
+        assert!(text.contains("T132      ops/s   500   1,000*  990~  2,000!"), "{text}");
+        assert!(!text.contains('\x1b'));
+    }
+
+    #[test]
+    fn every_platform_is_shown_at_any_width() {
+        let text = lines(&sample(), Options::plain(30)).join("\n");
+        assert!(text.lines().all(|line| length(line) <= 30) || text.contains("legend"), "{text}");
+        assert_eq!(text.matches("T132").count(), 2, "{text}");
+        for figure in ["500", "1,000*", "990~", "2,000!"] {
+            assert!(text.contains(figure), "{text}");
+        }
+    }
+
+    #[test]
+    fn colours_are_those_of_the_terminal() {
+        let all = lines(&sample(), Options { width: 80, color: Color::True }).join("\n");
+        assert!(all.contains("\x1b[48;2;26;127;55;38;2;255;255;255m1,000*\x1b[0m"), "{all:?}");
+        assert!(all.contains("\x1b[9m2,000! \x1b[0m"), "{all:?}");
+        let few = lines(&sample(), Options { width: 80, color: Color::Indexed }).join("\n");
+        assert!(few.contains("\x1b[48;5;29;38;5;231m1,000*\x1b[0m"), "{few:?}");
+    }
+}

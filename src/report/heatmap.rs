@@ -1,0 +1,137 @@
+//! Heatmaps: speed and throughput of every workload over the runs, each row coloured from its best figure to 0.
+
+use super::columns::{RATE, jobs};
+use super::document::{Block, Cell, Document, HeatCell, HeatRow, Heatmap, Section};
+use super::ramps::{RampRow, rows};
+use super::{Input, Report};
+use crate::analysis::heatmap::{Known, Place, Rank, places};
+use crate::analysis::ramp::{self, RampFigure};
+use crate::model::{Better, Status, TestResult};
+
+/// `report heatmap`.
+pub struct HeatmapReport;
+
+impl Report for HeatmapReport {
+    fn name(&self) -> &'static str {
+        "heatmap"
+    }
+
+    fn title(&self) -> &'static str {
+        "speed and throughput of every workload over several runs, coloured from the best of each row to 0"
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        Document { title: "Heatmaps".into(), sections: sections(input) }
+    }
+}
+
+/// Which figure of a ramp a heatmap shows.
+struct Metric {
+    name: &'static str,
+    title: &'static str,
+    about: &'static str,
+    figure: for<'a> fn(&[&'a TestResult]) -> Option<RampFigure<'a>>,
+    /// Rows that do not belong into this heatmap.
+    left_out: fn(&[Option<RampFigure<'_>>]) -> bool,
+}
+
+const METRICS: [Metric; 2] = [
+    Metric {
+        name: "speed",
+        title: "Speed",
+        about: "Speed is the figure of one job.",
+        figure: ramp::speed,
+        left_out: |_| false,
+    },
+    Metric {
+        name: "throughput",
+        title: "Throughput",
+        about: "Throughput is the best figure at any number of jobs.",
+        figure: ramp::throughput,
+        // A time at one job is a speed; it was shown there.
+        left_out: |row| row.iter().flatten().all(|found| found.kpm.better == Better::Lower && found.jobs == 1),
+    },
+];
+
+/// How to read it; stands above every heatmap.
+const HOW_TO_READ: &str = "The best figure of a row is dark green, nothing is red; in between the colour is the share \
+of the best (best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond the \
+noise of both (95 % intervals); invalid figures have no colour.";
+
+/// The section of each metric; the workbook and the page show the same.
+pub fn sections(input: &Input) -> Vec<Section> {
+    let section = |metric: &Metric| Section {
+        title: metric.title.into(),
+        blocks: vec![Block::Paragraph(format!("{} {HOW_TO_READ}", metric.about)), Block::Heatmap(map(input, metric))],
+    };
+    METRICS.iter().map(section).collect()
+}
+
+fn map(input: &Input, metric: &Metric) -> Heatmap {
+    let mut map = Heatmap {
+        name: metric.name.into(),
+        row_title: "Workload".into(),
+        columns: input.platforms(),
+        ..Heatmap::default()
+    };
+    for (group, _) in input.used_groups() {
+        for row in rows(input, group) {
+            add(&mut map, &row, metric);
+        }
+    }
+    map
+}
+
+/// Adds the row, unless it has no figure at all.
+fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric) {
+    let mut figures: Vec<_> = row.runs.iter().map(|tests| (metric.figure)(tests)).collect();
+    let Some(kpm) = figures.iter().flatten().map(|figure| figure.kpm).next() else { return };
+    // A run of another revision may lack the second metric: then its figure is another one.
+    figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.kpm.unit == kpm.unit));
+    if (metric.left_out)(&figures) {
+        return;
+    }
+    let known: Vec<_> = figures.iter().map(|figure| figure.as_ref().and_then(sound)).collect();
+    let places = places(kpm.better, &known);
+    let cells = figures.iter().zip(&row.runs).zip(&places).map(|((figure, tests), place)| match figure {
+        Some(figure) => cell(figure, *place),
+        None => missing(map, tests),
+    });
+    let cells = cells.collect();
+    explain(map, row, &figures);
+    map.rows.push(HeatRow { label: row.label.clone(), unit: kpm.unit.clone(), better: kpm.better, cells });
+}
+
+/// The figure, if it may be compared.
+fn sound(figure: &RampFigure<'_>) -> Option<Known> {
+    let is_sound = figure.test.verdict.status != Status::Invalid;
+    is_sound.then_some(Known { value: figure.value, ci_fraction: figure.test.ci_fraction })
+}
+
+fn cell(figure: &RampFigure<'_>, place: Option<Place>) -> HeatCell {
+    let interval = figure.test.ci_fraction.map(|fraction| format!("95 % interval +-{:.2} %", 100.0 * fraction));
+    let at = (figure.jobs > 0).then(|| format!("at {}", jobs(figure.jobs)));
+    let share = place.map(|place| format!("{:.1} % of the best", 100.0 * place.share));
+    let notes: Vec<String> = [at, share, interval].into_iter().flatten().collect();
+    HeatCell {
+        cell: Cell::Number { value: figure.value, digits: RATE, verdict: Some(figure.test.verdict.status) },
+        share: place.map(|place| place.share),
+        rank: place.map(|place| place.rank).unwrap_or_default(),
+        note: (!notes.is_empty()).then(|| notes.join(", ")),
+    }
+}
+
+fn missing(map: &mut Heatmap, tests: &[&TestResult]) -> HeatCell {
+    let why = if tests.is_empty() { "this run has no such test" } else { "no test gives this figure" };
+    HeatCell { cell: map.unknown(why), share: None, rank: Rank::Below, note: None }
+}
+
+/// The reasons of every figure that is not valid.
+fn explain(map: &mut Heatmap, row: &RampRow<'_>, figures: &[Option<RampFigure<'_>>]) {
+    let platforms = map.columns.clone();
+    for (platform, figure) in platforms.iter().zip(figures).filter_map(|(name, figure)| Some((name, figure.as_ref()?)))
+    {
+        let at = if figure.jobs > 0 { format!(" at {}", jobs(figure.jobs)) } else { String::new() };
+        map.explain(&format!("{platform}, {}{at}", row.label), &figure.test.verdict);
+    }
+}
