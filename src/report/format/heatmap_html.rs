@@ -3,6 +3,7 @@
 
 use super::heat_shown;
 use super::html::{escape, notes};
+use crate::model::Status;
 use crate::report::document::{Cell, HeatCell, HeatRow, Heatmap};
 use crate::report::shade::{ground, text_on};
 
@@ -43,7 +44,7 @@ fn style(cell: &HeatCell) -> Option<String> {
             let text = text_on(ground).hex();
             Some(format!("background:{};color:{text};print-color-adjust:exact", ground.hex()))
         }
-        (None, Cell::Number { .. }) => Some(HATCHED.into()),
+        (None, Cell::Number { verdict: Some(Status::Invalid), .. }) => Some(HATCHED.into()),
         _ => None,
     }
 }
@@ -52,7 +53,7 @@ fn style(cell: &HeatCell) -> Option<String> {
 mod tests {
     use super::*;
     use crate::analysis::heatmap::Rank;
-    use crate::model::{Better, Status};
+    use crate::model::Better;
     use crate::report::document::Digits;
 
     #[test]
