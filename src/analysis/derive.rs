@@ -3,6 +3,8 @@
 
 use super::kpm::mean_service_s;
 use super::rates::counter_per_s;
+use super::threads::THREADS_USED;
+use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
 use crate::model::TestResult;
 
 /// Fact with the size of a database block in bytes, for MB/s from block counts.
@@ -87,6 +89,13 @@ const FIGURES: &[Definition] = &[
     ("log_syncs_per_s", "LogFile syncs", "1/s", |r| rate(r, "wal_syncs")),
     ("log_sync_ms", "LogFile sync", "ms", |r| mean_ms(r, "wal_sync_time_ms", "wal_syncs")),
     ("read_service_ms", "IO time read", "ms", |r| mean_ms(r, "physical_read_time_ms", "physical_reads")),
+    ("tier_buffer_pct", "Buffer cache", "%", |r| tier_pct(r, |tiers| tiers.buffer)),
+    ("tier_os_cache_pct", "OS cache", "%", |r| tier_pct(r, |tiers| tiers.os_cache)),
+    ("tier_device_pct", "Device", "%", |r| tier_pct(r, |tiers| tiers.device)),
+    ("tier_buffer_ms", "Buffer cache", "ms", |r| tiers::buffer_read_ms(r, &read_tiers(r)?)),
+    ("tier_os_cache_ms", "OS cache", "ms", |r| tiers::os_cache_read_ms(r, &read_tiers(r)?)),
+    ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
+    ("threads_used", "Threads", "", |r| known(r.facts.get(THREADS_USED).copied(), "the number of workers")),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
 
@@ -165,7 +174,21 @@ fn os_cache_hit(result: &TestResult) -> Value {
     if asked == 0.0 {
         return Err("the database read no block".into());
     }
-    Ok(100.0 * (1.0 - total(result, "os_disk_read_bytes")? / asked).max(0.0))
+    let read = known(device_read_bytes(&result.counters), DEVICE_READ_BYTES)?;
+    Ok(100.0 * (1.0 - read / asked).max(0.0))
+}
+
+fn read_tiers(result: &TestResult) -> Result<Tiers, String> {
+    tiers::tiers(result, block_bytes(result)?)
+}
+
+/// Share of a tier of all blocks that were looked for.
+fn tier_pct(result: &TestResult, of: fn(&Tiers) -> f64) -> Value {
+    let tiers = read_tiers(result)?;
+    if tiers.all() == 0.0 {
+        return Err("no block was asked for".into());
+    }
+    Ok(100.0 * of(&tiers) / tiers.all())
 }
 
 fn redo_kb_per_transaction(result: &TestResult) -> Value {
@@ -204,7 +227,10 @@ mod tests {
             ("wal_syncs", 60_000.0),
             ("wal_sync_time_ms", 18_000.0),
             ("os_disk_read_bytes", 49_152_000.0),
+            ("os_disk_reads", 3_000.0),
+            ("os_disk_read_s", 1.5),
         ]);
+        result.facts.insert(THREADS_USED.into(), 2.0);
         result.window_counters = fixture::counters(&[
             ("os_cpu_user_s", 20.0),
             ("os_cpu_sys_s", 6.0),
@@ -255,6 +281,13 @@ mod tests {
             ("log_syncs_per_s", 5_000.0),
             ("log_sync_ms", 0.3),
             ("read_service_ms", 0.25),
+            ("tier_buffer_pct", 95.0),
+            ("tier_os_cache_pct", 3.75),
+            ("tier_device_pct", 1.25),
+            ("tier_buffer_ms", 39.47368421052632e-3),
+            ("tier_os_cache_ms", 0.25),
+            ("tier_device_ms", 0.5),
+            ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];
         assert_eq!(derived.0.iter().map(|figure| figure.id).collect::<Vec<_>>(), expected.map(|pair| pair.0));

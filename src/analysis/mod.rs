@@ -13,10 +13,13 @@ pub mod ramp;
 pub mod rates;
 mod samples;
 pub mod scope;
+pub mod threads;
+pub mod tiers;
 pub mod verdict;
 mod words;
 
 pub use derive::{Derived, Figure, derive};
 pub use kpm::{evaluate, fill};
 pub use ramp::next_jobs;
+pub use threads::keep_threads;
 pub use verdict::{JudgeContext, judge};

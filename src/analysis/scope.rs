@@ -1,5 +1,6 @@
 //! What the names in a claim stand for, over a whole test (gate to end).
 
+use super::tiers::{DEVICE_READ_BYTES, device_read_bytes};
 use crate::model::{Claim, Expr, Facts, Reason, Status, TestResult};
 
 /// Our own counts that a claim may name.
@@ -41,13 +42,16 @@ impl<'a> Scope<'a> {
             _ => None,
         }
     }
-    /// A counter's difference over the whole test; a gauge's least value.
+    /// A counter's difference over the whole test; a gauge's least value; else a fact of the test.
     pub fn counter(&self, name: &str) -> Option<f64> {
         if GAUGES.contains(&name) {
             let values = self.result.snapshots.iter().filter_map(|snapshot| snapshot.counters.get(name));
             return values.reduce(f64::min);
         }
-        self.result.counters.get(name)
+        if name == DEVICE_READ_BYTES {
+            return device_read_bytes(&self.result.counters);
+        }
+        self.result.counters.get(name).or_else(|| self.result.facts.get(name).copied())
     }
     /// A numeric parameter.
     pub fn parameter(&self, name: &str) -> Option<f64> {
@@ -71,6 +75,13 @@ impl<'a> Scope<'a> {
         facts.extend(self.counted.clone());
         expr.eval(&facts)
     }
+    /// Evaluates an expression over counters, our own counts and facts; none if one is missing.
+    pub fn over_counters(&self, expr: &Expr) -> Option<f64> {
+        let mut facts: Facts = self.result.counters.0.clone();
+        facts.extend(self.given.clone());
+        facts.extend(self.counted.clone());
+        expr.eval(&facts).ok()
+    }
     /// Evaluates a bound: parameters win over our own counts of the same name.
     ///
     /// # Errors
@@ -84,7 +95,8 @@ impl<'a> Scope<'a> {
     pub fn applies(&self, claim: &Claim, engine: &str) -> bool {
         let listed = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
         let empty = claim.when.as_ref().is_some_and(|name| self.own(name).or_else(|| self.counter(name)) == Some(0.0));
-        listed(&claim.engines, engine) && listed(&claim.drives, self.result.drive.name()) && !empty
+        let chosen = claim.params.iter().all(|(name, value)| self.result.params.get(name) == Some(value));
+        listed(&claim.engines, engine) && listed(&claim.drives, self.result.drive.name()) && chosen && !empty
     }
 }
 

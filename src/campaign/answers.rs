@@ -17,8 +17,11 @@ const SLICE_US: i64 = 60_000_000;
 /// Of kind `Check` with what was expected and found; the engine's if a statement fails.
 pub fn check(database: &dyn Database, selection: &Selection, facts: &Facts) -> Result<()> {
     let facts = test_facts(facts, 1);
-    let mut session = database.session().map_err(|error| error.at(selection.workload.id.clone()))?;
-    selection.parts.iter().try_for_each(|part| check_part(session.as_mut(), part, &facts))
+    selection.parts.iter().try_for_each(|part| {
+        // A session of its own, since a part may change settings.
+        let mut session = database.session().map_err(|error| error.at(part.workload.clone()))?;
+        check_part(session.as_mut(), part, &facts)
+    })
 }
 
 fn check_part(session: &mut dyn Session, part: &PartPlan, facts: &Facts) -> Result<()> {

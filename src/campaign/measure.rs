@@ -125,6 +125,7 @@ impl Measuring<'_> {
 
     fn judged(&self, mut result: TestResult, selection: &Selection, clock_step_s: f64) -> TestResult {
         analysis::fill(&mut result);
+        analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
         let context = JudgeContext {
             engine: &self.plan.engine,
             in_process: self.in_process,

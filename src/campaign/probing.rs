@@ -26,8 +26,9 @@ impl Probing {
         let database = platform.database.as_ref();
         let storage = database.storage_path();
         let server_pids = database.server_pids();
-        let here = platform.engine.capabilities().in_process || storage.is_some() || !server_pids.is_empty();
-        let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids };
+        let in_process = platform.engine.capabilities().in_process;
+        let here = in_process || storage.is_some() || !server_pids.is_empty();
+        let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process };
         let probes = if here { ProbeSet::host(&context) } else { ProbeSet::own_process() };
         let mut disclosure = if here { probe::host(storage.as_deref()) } else { Disclosure::default() };
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);

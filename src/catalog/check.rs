@@ -11,6 +11,8 @@ use super::{Catalog, Entry, check_suite};
 /// Own counts that claims may use beside counters and facts.
 const COUNTS: [&str; 6] = ["ops", "rows", "commits", "units", "s", "job_s"];
 pub(super) const TABLES: [&str; 2] = ["small", "big"];
+/// The table that a parameter chooses.
+const CHOSEN: &str = "table";
 
 /// Checks everything.
 ///
@@ -95,11 +97,16 @@ fn shape(workload: &Workload) -> Vec<String> {
         "two branches take the rest of the chances",
     );
     expect(workload.client.iter().all(|branch| !branch.steps.is_empty()), "a branch has no steps");
-    let tables = workload.tables.iter().chain(&workload.warm);
-    expect(tables.into_iter().all(|table| TABLES.contains(&table.as_str())), "tables are small and big");
+    let chooses = workload.params.iter().any(|param| !param.table.is_empty());
+    let known = |table: &String| TABLES.contains(&table.as_str()) || chooses && table == CHOSEN;
+    let chosen = workload.params.iter().flat_map(|param| param.table.values());
+    let tables = workload.tables.iter().chain(&workload.warm).chain(&workload.evict);
+    expect(tables.into_iter().all(known), "tables are small and big");
+    expect(chosen.clone().all(|table| TABLES.contains(&table.as_str())), "a parameter chooses small or big");
+    let used = |table: &String| workload.tables.contains(table) || chosen.clone().any(|chosen| chosen == table);
     expect(
-        workload.warm.iter().all(|table| workload.tables.contains(table)),
-        "a table to warm is not among its tables",
+        workload.warm.iter().chain(&workload.evict).all(used),
+        "a table to warm or to evict is not among its tables",
     );
     for kpm in std::iter::once(&workload.kpm).chain(&workload.second) {
         expect(!kpm.unit.is_empty(), "a metric has no unit");
@@ -113,7 +120,8 @@ fn param(param: &Param) -> Option<String> {
     if let Some(bad) = defaults.into_iter().find(|value| !allowed(param, value)) {
         return Some(format!("the default {}={bad} is not an allowed value", param.name));
     }
-    let bad = param.unavailable.values().flat_map(BTreeMap::keys).find(|value| !allowed(param, value))?;
+    let mut refused = param.unavailable.values().flat_map(BTreeMap::keys);
+    let bad = refused.find(|value| !allowed(param, value.trim_start_matches('>')))?;
     Some(format!("'unavailable' names {}={bad}, which is not an allowed value", param.name))
 }
 
@@ -149,13 +157,20 @@ fn parts(catalog: &Catalog, workload: &Workload) -> Vec<String> {
 /// Facts by name with some value: what expressions of this workload may use.
 fn sample_facts(workload: &Workload) -> Facts {
     let numeric = workload.params.iter().filter_map(|param| Some((param.name.clone(), param.default.parse().ok()?)));
-    let data = data_fact_names().map(|name| (name, 16_000.0));
-    numeric.chain(data).chain([("jobs".to_string(), 1.0)]).collect()
+    let data = data_fact_names().chain(chosen_fact_names(workload)).map(|name| (name, 16_000.0));
+    let of_test = ["jobs", "block_bytes"].map(|name| (name.to_string(), 1.0));
+    numeric.chain(data).chain(of_test).collect()
 }
 
 fn data_fact_names() -> impl Iterator<Item = String> {
     let of_table = |table| ["rows", "key25", "key125", "key320", "mb", "parts"].map(|fact| format!("{table}_{fact}"));
     TABLES.into_iter().flat_map(of_table)
+}
+
+/// Facts of the table that a parameter chooses.
+fn chosen_fact_names(workload: &Workload) -> Vec<String> {
+    let facts = ["rows", "key25", "key125", "key320"].map(|fact| format!("{CHOSEN}_{fact}"));
+    if workload.params.iter().any(|param| !param.table.is_empty()) { facts.into() } else { Vec::new() }
 }
 
 fn expressions(workload: &Workload) -> Vec<String> {
@@ -240,7 +255,9 @@ fn names(workload: &Workload, block: &Block, also: &[&str]) -> Option<String> {
     let known = |name: &str| {
         let fact = data_fact_names().any(|fact| fact == name && !name.ends_with("_mb") && !name.ends_with("_parts"));
         let param = workload.params.iter().any(|param| param.name == name);
-        fact || param || TABLES.contains(&name) || matches!(name, "prefix" | "pad") || also.contains(&name)
+        let chosen = chosen_fact_names(workload);
+        let chosen = chosen.iter().any(|fact| fact == name) || !chosen.is_empty() && name == CHOSEN;
+        fact || param || chosen || TABLES.contains(&name) || matches!(name, "prefix" | "pad") || also.contains(&name)
     };
     let (range, name) = placeholders(&block.text).into_iter().find(|(_, name)| !known(name))?;
     Some(format!("{}: block {} uses the unknown {{{{{name}}}}}", block.place_at(range.start), block.name))

@@ -68,6 +68,8 @@ pub(super) struct WorkloadEntry {
     #[serde(default)]
     warm: Vec<String>,
     #[serde(default)]
+    evict: Vec<String>,
+    #[serde(default)]
     commits: bool,
     #[serde(default)]
     bulk: bool,
@@ -81,6 +83,7 @@ pub(super) struct WorkloadEntry {
     teardown: Vec<String>,
     #[serde(default)]
     session: Vec<String>,
+    threads: Option<Expr>,
     #[serde(default)]
     parts: Vec<Part>,
     answer: Option<Answer>,
@@ -114,6 +117,7 @@ impl WorkloadEntry {
             work: self.work,
             tables: self.tables,
             warm: self.warm,
+            evict: self.evict,
             commits: self.commits,
             bulk: self.bulk,
             binds: self.binds,
@@ -121,6 +125,7 @@ impl WorkloadEntry {
             setup: self.setup,
             teardown: self.teardown,
             session: self.session,
+            threads: self.threads,
             parts: self.parts,
             answer: self.answer,
             contract: self.contract,

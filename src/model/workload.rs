@@ -33,6 +33,9 @@ pub struct Workload {
     pub tables: Vec<String>,
     /// Tables read into the cache before the test; the warm-up is checked by the contract.
     pub warm: Vec<String>,
+    /// Tables whose files are put out of the operating system's cache before and during the test, where we can reach
+    /// them, so that what the database's own cache lacks comes from the device. Which tier served the reads is measured.
+    pub evict: Vec<String>,
     /// True if an op commits: its routine is a procedure, one commit per transaction.
     pub commits: bool,
     /// True if the op is the engine's bulk load of `batch` rows (client drive only).
@@ -47,6 +50,9 @@ pub struct Workload {
     pub teardown: Vec<String>,
     /// Block names run in each job's session once, before the gate: settings that hold for this workload only.
     pub session: Vec<String>,
+    /// Processes that worked on one op, from counters of the whole test (`seq_scans / ops`): the real number of threads
+    /// beside the one asked for by the parameter `threads`.
+    pub threads: Option<Expr>,
     /// For mixed workloads: the parts; jobs are dealt to them equally.
     pub parts: Vec<Part>,
     /// The expected answer, checked by `verify` before timing.
@@ -77,6 +83,7 @@ impl Workload {
             work: Expr("1".into()),
             tables: Vec::new(),
             warm: Vec::new(),
+            evict: Vec::new(),
             commits: false,
             bulk: false,
             binds: BTreeMap::new(),
@@ -84,6 +91,7 @@ impl Workload {
             setup: Vec::new(),
             teardown: Vec::new(),
             session: Vec::new(),
+            threads: None,
             parts: Vec::new(),
             answer: None,
             contract: Vec::new(),
@@ -121,11 +129,28 @@ pub struct Param {
     pub min: Option<i64>,
     #[serde(default)]
     pub max: Option<i64>,
-    /// Values that single engines cannot give, with the reason: engine -> value -> reason.
+    /// The table of the data set that each value chooses: `{{table}}` in SQL, `table_rows` and so on in expressions,
+    /// `table` in the lists of tables.
+    #[serde(default)]
+    pub table: BTreeMap<String, String>,
+    /// Values that single engines cannot give, with the reason: engine -> value -> reason. The value `>N` stands for
+    /// every number above N.
     #[serde(default)]
     pub unavailable: BTreeMap<String, BTreeMap<String, String>>,
     /// One line for `list workloads`.
     pub about: String,
+}
+
+impl Param {
+    /// Why `engine` cannot give `value`, if it cannot.
+    pub fn unavailable_on(&self, engine: &str, value: &str) -> Option<&str> {
+        let covers = |refused: &str| match refused.strip_prefix('>') {
+            Some(limit) => limit.parse::<i64>().ok().zip(value.parse::<i64>().ok()).is_some_and(|(limit, n)| n > limit),
+            None => refused == value,
+        };
+        let (_, reason) = self.unavailable.get(engine)?.iter().find(|(refused, _)| covers(refused))?;
+        Some(reason)
+    }
 }
 
 /// A part of a mixed workload.
@@ -200,8 +225,8 @@ pub struct Answer {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`, or (in a contract) a numeric
-    /// parameter. A gauge (`durable`) stands for its least value during the test.
+    /// A counter name, or one of our own counts: `ops`, `rows`, `commits`, `units`, or a fact of the test (`evicted`), or
+    /// (in a contract) a numeric parameter. A gauge (`durable`) stands for its least value during the test.
     pub what: String,
     /// Divisor, same names; default 1. `s` = seconds from gate to end, `job_s` = seconds times jobs.
     #[serde(default)]
@@ -228,6 +253,9 @@ pub struct Claim {
     /// Drives for which it holds; empty = both.
     #[serde(default)]
     pub drives: Vec<String>,
+    /// Parameter values with which it holds; empty = all.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
     /// What it means if it does not hold.
     pub because: String,
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::{BoundStatement, Branch, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine};
 use crate::sql::{Block, Values, bind, fill, statement, substitute};
 
-use super::params::{self, Params};
+use super::params::Params;
 use super::values;
 
 /// Blocks of an engine's harness by name.
@@ -56,8 +56,8 @@ pub(super) fn part(target: &Target<'_>, harness: &Harness<'_>, entry: &Entry, pa
     let compiler = Compiler {
         target,
         entry,
-        values: values::values(params, target.size_gb, target.capabilities),
-        facts: values::facts(params, target.size_gb),
+        values: values::values(&entry.workload, params, target.size_gb, target.capabilities),
+        facts: values::facts(&entry.workload, params, target.size_gb),
     };
     let workload = &entry.workload;
     let code = match target.drive {
@@ -74,7 +74,7 @@ pub(super) fn part(target: &Target<'_>, harness: &Harness<'_>, entry: &Entry, pa
         setup: compiler.around(&workload.setup)?,
         teardown: compiler.around(&workload.teardown)?,
         session: compiler.around(&workload.session)?,
-        facts: params::facts(params),
+        facts: values::own_facts(workload, params, target.size_gb),
         answer: workload.answer.clone(),
         answer_step: compiler.answer_step()?,
     })

@@ -36,10 +36,10 @@ pub(super) fn chosen(workload: &Workload, engine: &str, complete: &Params) -> Pa
 
 /// Why the engine cannot give a parameter's value, if it cannot.
 pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) -> Option<String> {
-    workload.params.iter().find_map(|Param { name, unavailable, .. }| {
-        let value = complete.get(name)?;
-        let reason = unavailable.get(engine)?.get(value)?;
-        Some(format!("{name}={value} is not available: {reason}"))
+    workload.params.iter().find_map(|param| {
+        let value = complete.get(&param.name)?;
+        let reason = param.unavailable_on(engine, value)?;
+        Some(format!("{}={value} is not available: {reason}", param.name))
     })
 }
 

@@ -63,7 +63,7 @@ pub(super) fn selection(
     Ok(Selection {
         hash: compile::hash(workload.revision, &params, &compiled),
         ramp: jobs::for_parts(jobs::parse(jobs, request.cores)?, compiled.len()),
-        workload: workload.clone(),
+        workload: values::with_tables(workload, &params),
         asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),
         chosen: params::chosen(workload, &request.engine, &params),
         params,

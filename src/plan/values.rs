@@ -2,11 +2,13 @@
 
 use crate::engine::Capabilities;
 use crate::model::rows::{PAD, table_rows};
-use crate::model::{Facts, TableRef};
+use crate::model::{Facts, TableRef, Workload};
 use crate::sql::Values;
 
 use super::params::{self, Params};
 
+/// What the table that a parameter chooses is called.
+const CHOSEN: &str = "table";
 /// Tables of the data set.
 const TABLES: [&str; 2] = ["small", "big"];
 /// Rows that share a value of `key<n>`.
@@ -17,26 +19,64 @@ const DEFAULT_ORG: &str = "default";
 
 /// Rows and numbers of distinct keys of every table at this nominal size: whole numbers.
 fn data_facts(size_gb: f64) -> Vec<(String, u64)> {
-    let of_table = |table: &str| {
-        let rows = table_rows(table, size_gb);
-        let keys = KEYS.iter().map(move |key| (format!("{table}_key{key}"), rows / key));
-        std::iter::once((format!("{table}_rows"), rows)).chain(keys.collect::<Vec<_>>()).collect::<Vec<_>>()
-    };
-    TABLES.into_iter().flat_map(of_table).collect()
+    TABLES.into_iter().flat_map(|table| table_facts(table, table, size_gb)).collect()
+}
+
+/// Rows and numbers of distinct keys of a table, under the names of `name`.
+fn table_facts(name: &str, table: &str, size_gb: f64) -> Vec<(String, u64)> {
+    let rows = table_rows(table, size_gb);
+    let keys = KEYS.iter().map(|key| (format!("{name}_key{key}"), rows / key));
+    std::iter::once((format!("{name}_rows"), rows)).chain(keys).collect()
+}
+
+/// The table that a parameter of the workload chooses, if one does.
+fn chosen_table<'a>(workload: &'a Workload, params: &Params) -> Option<&'a str> {
+    workload.params.iter().find_map(|param| param.table.get(params.get(&param.name)?)).map(String::as_str)
+}
+
+/// A list of tables with the chosen one in the place of `table`.
+fn resolved<'a>(workload: &'a Workload, params: &Params, tables: &'a [String]) -> impl Iterator<Item = &'a str> {
+    let chosen = chosen_table(workload, params);
+    tables.iter().map(move |table| match chosen {
+        Some(chosen) if table == CHOSEN => chosen,
+        _ => table.as_str(),
+    })
+}
+
+/// The workload with the tables that these parameters choose: those to warm and to evict are among them.
+pub(super) fn with_tables(workload: &Workload, params: &Params) -> Workload {
+    let tables: Vec<&str> = resolved(workload, params, &workload.tables).collect();
+    let owned = |tables: Vec<&str>| tables.into_iter().map(String::from).collect::<Vec<_>>();
+    let used =
+        |list: &[String]| owned(resolved(workload, params, list).filter(|table| tables.contains(table)).collect());
+    let (warm, evict) = (used(&workload.warm), used(&workload.evict));
+    Workload { warm, evict, tables: owned(tables), ..workload.clone() }
 }
 
 /// Facts for expressions that must be known at plan time: numeric parameters and the data set's rows and keys.
-pub(super) fn facts(params: &Params, size_gb: f64) -> Facts {
+pub(super) fn facts(workload: &Workload, params: &Params, size_gb: f64) -> Facts {
     let data = data_facts(size_gb).into_iter().map(|(name, value)| (name, value as f64));
-    data.chain(params::facts(params)).collect()
+    data.chain(own_facts(workload, params, size_gb)).collect()
+}
+
+/// Facts that only this workload has: numeric parameters, rows and keys of the table that a parameter chooses.
+pub(super) fn own_facts(workload: &Workload, params: &Params, size_gb: f64) -> Facts {
+    let chosen = chosen_table(workload, params).map(|table| table_facts(CHOSEN, table, size_gb));
+    let chosen = chosen.into_iter().flatten().map(|(name, value)| (name, value as f64));
+    chosen.chain(params::facts(params)).collect()
 }
 
 /// Values of `{{name}}` for one workload with its parameters.
-pub(super) fn values(params: &Params, size_gb: f64, capabilities: &Capabilities) -> Values {
+pub(super) fn values(workload: &Workload, params: &Params, size_gb: f64, capabilities: &Capabilities) -> Values {
     let prefix = capabilities.prefix;
     let mut values: Values = data_facts(size_gb).into_iter().map(|(name, value)| (name, value.to_string())).collect();
     for table in TABLES {
         values.insert(table.into(), format!("{prefix}{}", table_ref(table, params, capabilities).name()));
+    }
+    if let Some(chosen) = chosen_table(workload, params) {
+        values.insert(CHOSEN.into(), format!("{prefix}{}", table_name(chosen, params, capabilities)));
+        let facts = table_facts(CHOSEN, chosen, size_gb);
+        values.extend(facts.into_iter().map(|(name, value)| (name, value.to_string())));
     }
     values.insert("prefix".into(), prefix.into());
     values.insert("pad".into(), PAD.into());

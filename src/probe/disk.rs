@@ -39,13 +39,14 @@ fn parse(text: &str, (major, minor): (u32, u32), counters: &mut Counters) -> Res
     let missing = || format!("/proc/diskstats: no device {major}:{minor}");
     let fields: Vec<f64> =
         line.ok_or_else(missing)?.split_ascii_whitespace().skip(3).filter_map(|field| field.parse().ok()).collect();
-    let [reads, _, sectors_read, _, writes, _, sectors_written, _, _, busy_ms, ..] = fields[..] else {
+    let [reads, _, sectors_read, read_ms, writes, _, sectors_written, _, _, busy_ms, ..] = fields[..] else {
         return Err(format!("/proc/diskstats: too few columns for {major}:{minor}"));
     };
     counters.set("os_disk_reads", reads);
     counters.set("os_disk_writes", writes);
     counters.set("os_disk_read_bytes", sectors_read * SECTOR_BYTES);
     counters.set("os_disk_write_bytes", sectors_written * SECTOR_BYTES);
+    counters.set("os_disk_read_s", read_ms / 1000.0);
     counters.set("os_disk_busy_s", busy_ms / 1000.0);
     // From Linux 5.5 on: requests to empty the device's write cache, which is how a file is made durable.
     if let Some(&flushes) = fields.get(15) {

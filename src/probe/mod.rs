@@ -12,6 +12,7 @@ mod cpu;
 mod disclosure;
 mod disk;
 mod file;
+mod io;
 mod memory;
 mod mount;
 mod process;
@@ -37,12 +38,14 @@ pub struct ProbeContext<'a> {
     /// Where the database's files are.
     pub storage: Option<&'a Path>,
     pub server_pids: &'a [u32],
+    /// The database runs in our own process.
+    pub in_process: bool,
 }
 
 type Open = fn(&ProbeContext<'_>) -> Option<Box<dyn Probe>>;
 
 /// Every probe of the operating system; each opens only where its source exists.
-pub const PROBES: &[Open] = &[cpu::open, disk::open, memory::open, process::open_own, process::open_server];
+pub const PROBES: &[Open] = &[cpu::open, disk::open, memory::open, process::open_own, process::open_server, io::open];
 
 /// All counters at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -62,7 +62,8 @@ impl Probe for ServerCpu {
     }
 }
 
-fn children(pid: u32) -> Vec<u32> {
+/// Living children of a process.
+pub(super) fn children(pid: u32) -> Vec<u32> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }

@@ -64,7 +64,7 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         window,
         job_figures: jobs,
         first_error: raw.jobs.iter().find_map(|(_, log)| log.first_error.clone()),
-        facts: raw.facts,
+        facts: with_own_facts(raw.facts, &selection.parts),
         snapshots: raw.snapshots,
         ..TestResult::unmeasured(spec, raw.started_at)
     })
@@ -257,6 +257,16 @@ fn spread(slice: &SliceLog, units_per_op: f64, points: &mut [SeriesPoint]) {
 pub fn test_facts(data_set: &Facts, jobs: u32) -> BTreeMap<String, f64> {
     let mut facts = data_set.clone();
     facts.insert("jobs".into(), f64::from(jobs));
+    facts
+}
+
+/// A simple workload's own facts (the rows of the table that it chose) beside those of the data set; parameters are
+/// kept apart.
+fn with_own_facts(mut facts: Facts, parts: &[PartPlan]) -> Facts {
+    if let [part] = parts {
+        let own = part.facts.iter().filter(|(name, _)| !part.params.contains_key(*name));
+        facts.extend(own.map(|(name, value)| (name.clone(), *value)));
+    }
     facts
 }
 

@@ -1,0 +1,145 @@
+//! Where reads were served: the database's own cache, the cache of the operating system, the device.
+//!
+//! The database counts the blocks that it looked for and those that it had to ask the operating system for. What the
+//! device had to read is known from the kernel's account of the database's processes, or of the device as a whole,
+//! where other programs' reads count too. The rest came from the cache of the operating system.
+
+use crate::model::{Counters, TestResult};
+
+/// The counter name under which claims find [`device_read_bytes`].
+pub const DEVICE_READ_BYTES: &str = "device_read_bytes";
+/// Fact: 1 if the files of the tables to evict were put out of the operating system's cache, else 0.
+pub const EVICTED: &str = "evicted";
+/// Fact: 1 if it is known what the device read, else 0.
+pub const DEVICE_KNOWN: &str = "device_known";
+/// Below this share of the reads a tier's time is not told: it would be the error of the other tiers' times.
+const LEAST_SHARE: f64 = 0.05;
+
+/// Bytes that the device read for the database: by its processes if they can be seen, else by anyone.
+pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
+    counters.get("server_read_bytes").or_else(|| counters.get("os_disk_read_bytes"))
+}
+
+/// Blocks by the tier that served them, over the whole test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tiers {
+    pub buffer: f64,
+    pub os_cache: f64,
+    pub device: f64,
+}
+
+impl Tiers {
+    /// All blocks that were looked for.
+    pub fn all(&self) -> f64 {
+        self.buffer + self.os_cache + self.device
+    }
+    /// Blocks that the database had to ask for.
+    pub fn asked(&self) -> f64 {
+        self.os_cache + self.device
+    }
+}
+
+/// The tiers of a result. The device reads ahead, also what is not needed: then the device served all that was asked for.
+///
+/// # Errors
+/// Which counter is missing.
+pub fn tiers(result: &TestResult, block_bytes: f64) -> Result<Tiers, String> {
+    let known = |value: Option<f64>, name: &str| value.ok_or_else(|| format!("{name} is not known here"));
+    let looked_for = known(result.counters.get("logical_reads"), "logical_reads")?;
+    let asked = known(result.counters.get("physical_reads"), "physical_reads")?.min(looked_for);
+    let read = known(device_read_bytes(&result.counters), DEVICE_READ_BYTES)? / block_bytes;
+    let device = read.min(asked);
+    Ok(Tiers { buffer: looked_for - asked, os_cache: asked - device, device })
+}
+
+/// Mean time of a request of the device, in ms.
+///
+/// # Errors
+/// Which counter is missing, or that there were no requests.
+pub fn device_read_ms(result: &TestResult) -> Result<f64, String> {
+    let get = |name: &str| result.counters.get(name).ok_or_else(|| format!("{name} is not known here"));
+    match get("os_disk_reads")? {
+        0.0 => Err("the device read nothing".into()),
+        requests => Ok(get("os_disk_read_s")? * 1000.0 / requests),
+    }
+}
+
+/// Mean time of a block from the operating system's cache, in ms: what the database waited for reads, less the time of
+/// the device's requests.
+///
+/// # Errors
+/// Which counter is missing, or that too few blocks came from there.
+pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, String> {
+    let get = |name: &str| result.counters.get(name).ok_or_else(|| format!("{name} is not known here"));
+    if tiers.os_cache < LEAST_SHARE * tiers.asked() {
+        return Err("too few reads came from the operating system's cache".into());
+    }
+    let rest_ms = get("physical_read_time_ms")? - get("os_disk_read_s")? * 1000.0;
+    if rest_ms <= 0.0 {
+        return Err("the device read ahead: its time overlaps with that of the other tiers".into());
+    }
+    Ok(rest_ms / tiers.os_cache)
+}
+
+/// Mean time of a block found in the database's own cache, in ms: the jobs' time less what they waited for reads. It
+/// holds all other work of the statement, and so is an upper limit.
+///
+/// # Errors
+/// Which counter is missing, or that too few blocks were found there.
+pub fn buffer_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, String> {
+    let waited_ms = match tiers.asked() {
+        0.0 => 0.0,
+        _ => result.counters.get("physical_read_time_ms").ok_or("physical_read_time_ms is not known here")?,
+    };
+    if tiers.buffer < LEAST_SHARE * tiers.all() {
+        return Err("too few blocks were found in the database's cache".into());
+    }
+    Ok((result.total.busy_s * 1000.0 - waited_ms).max(0.0) / tiers.buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    fn result(counters: &[(&str, f64)]) -> TestResult {
+        let mut result = fixture::result();
+        result.total.busy_s = 24.0;
+        result.counters = fixture::counters(counters);
+        result
+    }
+
+    const READS: [(&str, f64); 3] =
+        [("logical_reads", 1000.0), ("physical_reads", 400.0), ("physical_read_time_ms", 60.0)];
+
+    #[test]
+    fn what_the_device_did_not_read_came_from_a_cache() {
+        let read = [&READS[..], &[("server_read_bytes", 100.0 * 8192.0), ("os_disk_read_bytes", 1e9)]].concat();
+        let tiers = tiers(&result(&read), 8192.0).unwrap();
+        assert_eq!(tiers, Tiers { buffer: 600.0, os_cache: 300.0, device: 100.0 });
+    }
+
+    #[test]
+    fn reading_ahead_makes_no_tier_negative() {
+        let read = [&READS[..], &[("os_disk_read_bytes", 1e9)]].concat();
+        let tiers = tiers(&result(&read), 8192.0).unwrap();
+        assert_eq!(tiers, Tiers { buffer: 600.0, os_cache: 0.0, device: 400.0 });
+        assert!(os_cache_read_ms(&result(&read), &tiers).unwrap_err().contains("too few"));
+    }
+
+    #[test]
+    fn times_by_hand() {
+        let disk = [("os_disk_read_bytes", 100.0 * 8192.0), ("os_disk_reads", 50.0), ("os_disk_read_s", 0.03)];
+        let result = result(&[&READS[..], &disk].concat());
+        let tiers = tiers(&result, 8192.0).unwrap();
+        assert!((device_read_ms(&result).unwrap() - 0.6).abs() < 1e-9);
+        assert!((os_cache_read_ms(&result, &tiers).unwrap() - 0.1).abs() < 1e-9);
+        assert!((buffer_read_ms(&result, &tiers).unwrap() - 23_940.0 / 600.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_missing_counter_is_named() {
+        assert!(tiers(&result(&READS), 8192.0).unwrap_err().contains(DEVICE_READ_BYTES));
+        assert!(device_read_ms(&result(&READS)).unwrap_err().contains("os_disk_reads"));
+    }
+}
