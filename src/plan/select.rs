@@ -90,7 +90,7 @@ fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Re
 
 /// What the fixed work of a suite may use: parameters, rows of the tables, and `units`, the units of work of one op.
 fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
-    let mut facts = values::facts(params, size_gb);
+    let mut facts = values::facts(&entry.workload, params, size_gb);
     // Work that is known only once the data is loaded (MB of a table) is no measure of fixed work.
     if let Ok(units) = entry.workload.work.eval(&facts) {
         facts.insert("units".into(), units);
@@ -139,8 +139,8 @@ fn parts<'a>(
 /// Tables of a workload and its parts, each in the organisation that its parameters choose.
 fn tables(request: &Request, entry: &Entry, params: &Params, parts: &[(&Entry, Params)]) -> Vec<TableRef> {
     let of_entry = |entry: &Entry, params: &Params| -> Vec<TableRef> {
-        let kinds = entry.workload.tables.iter();
-        kinds.map(|kind| values::table_ref(kind, params, &request.capabilities)).collect()
+        let kinds = values::with_tables(&entry.workload, params).tables;
+        kinds.iter().map(|kind| values::table_ref(kind, params, &request.capabilities)).collect()
     };
     let mut tables = of_entry(entry, params);
     tables.extend(parts.iter().flat_map(|(entry, params)| of_entry(entry, params)));

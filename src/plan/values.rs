@@ -74,7 +74,7 @@ pub(super) fn values(workload: &Workload, params: &Params, size_gb: f64, capabil
         values.insert(table.into(), format!("{prefix}{}", table_ref(table, params, capabilities).name()));
     }
     if let Some(chosen) = chosen_table(workload, params) {
-        values.insert(CHOSEN.into(), format!("{prefix}{}", table_name(chosen, params, capabilities)));
+        values.insert(CHOSEN.into(), format!("{prefix}{}", table_ref(chosen, params, capabilities).name()));
         let facts = table_facts(CHOSEN, chosen, size_gb);
         values.extend(facts.into_iter().map(|(name, value)| (name, value.to_string())));
     }
