@@ -2,7 +2,7 @@
 //! light and dark; a sign tells the best, and hatching an invalid figure, without colours.
 
 use super::heat_shown;
-use super::html::{escape, notes};
+use super::html::{escape, notes, wide};
 use crate::model::Status;
 use crate::report::document::{Cell, HeatCell, HeatRow, Heatmap};
 use crate::report::shade::{ground, text_on};
@@ -19,11 +19,11 @@ pub(super) fn table(map: &Heatmap) -> String {
         format!("<th scope=\"col\"{class}>{}</th>", escape(name))
     });
     let (head, rows) = (head.collect::<String>(), map.rows.iter().map(row).collect::<String>());
-    format!(
-        "<div class=\"wide\"><table class=\"heatmap\">\n<thead><tr>{head}</tr></thead>\n\
-         <tbody>\n{rows}</tbody>\n</table></div>\n{}",
-        notes(&map.as_table())
-    )
+    let content = format!(
+        "<table class=\"heatmap\">\n<thead><tr>{head}</tr></thead>\n\
+         <tbody>\n{rows}</tbody>\n</table>"
+    );
+    wide(&escape(&map.name), &content) + &notes(&map.as_table())
 }
 
 fn row(row: &HeatRow) -> String {

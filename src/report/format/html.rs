@@ -1,21 +1,31 @@
-//! One self-contained HTML page: no script, no network; light and dark by the reader's system, prints on white.
+//! One self-contained HTML page: no network; light and dark by the reader's system, prints on white.
+//!
+//! Only a page with a chart has scripts: the vendored library and `assets/report.js`. Without scripts the data of each
+//! chart are still there as a table. A content security policy in the page forbids every request.
 
-use super::super::document::{Block, Cell, Code, Document, Section, Table};
-use super::{Format, LEGEND, Options, Rendered, heatmap_html, is_marked, is_number, shown, superscript};
+mod chart;
+mod table;
+
+pub(super) use table::notes;
+
+use super::{Format, Options, Rendered, heatmap_html};
 use crate::error::Result;
-use crate::model::Status;
+use crate::report::document::{Block, Code, Document, Section};
 
 /// `--format html`.
 pub struct Html;
 
-const STYLE: &str = include_str!("html.css");
+const STYLE: &str = include_str!("../../../assets/report.css");
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+/// A page with more sections has a table of contents.
+const FEW_SECTIONS: usize = 4;
 
 impl Format for Html {
     fn name(&self) -> &'static str {
         "html"
     }
     fn title(&self) -> &'static str {
-        "one self-contained page: no network, prints well"
+        "one self-contained page with charts: no network, prints well"
     }
 
     fn extension(&self) -> &'static str {
@@ -24,19 +34,45 @@ impl Format for Html {
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
         let title = escape(&document.title);
-        let sections: String = document.sections.iter().map(section).collect();
+        let sections: String = document.sections.iter().enumerate().map(section).collect();
+        let scripts = if has_chart(document) { chart::scripts() } else { String::new() };
         let page = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{sections}</body>\n</html>\n"
+             <style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n</header>\n{}\
+             <main>\n{sections}</main>\n{scripts}</body>\n</html>\n",
+            contents(&document.sections)
         );
         Ok(Rendered::Text(page))
     }
 }
 
-fn section(section: &Section) -> String {
-    let blocks: String = section.blocks.iter().map(block).collect();
-    format!("<section>\n<h2>{}</h2>\n{blocks}</section>\n", escape(&section.title))
+fn has_chart(document: &Document) -> bool {
+    document.sections.iter().flat_map(|section| &section.blocks).any(|block| matches!(block, Block::Chart(_)))
+}
+
+/// Links to the sections.
+fn contents(sections: &[Section]) -> String {
+    if sections.len() <= FEW_SECTIONS {
+        return String::new();
+    }
+    let link = |(index, section): (usize, &Section)| {
+        format!("<li><a href=\"#s{}\">{}</a></li>\n", index + 1, escape(&section.title))
+    };
+    let links: String = sections.iter().enumerate().map(link).collect();
+    format!("<nav aria-label=\"Contents\">\n<ul>\n{links}</ul>\n</nav>\n")
+}
+
+fn section((index, section): (usize, &Section)) -> String {
+    let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+    let parts = section.blocks.chunk_by(|a, b| is_chart(a) && is_chart(b)).map(|part| {
+        let blocks: String = part.iter().map(block).collect();
+        // Charts stand side by side where there is room.
+        if is_chart(&part[0]) { format!("<div class=\"charts\">\n{blocks}</div>\n") } else { blocks }
+    });
+    let blocks: String = parts.collect();
+    format!("<section id=\"s{}\">\n<h2>{}</h2>\n{blocks}</section>\n", index + 1, escape(&section.title))
 }
 
 fn block(block: &Block) -> String {
@@ -47,8 +83,8 @@ fn block(block: &Block) -> String {
                 |(name, value): &(String, String)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(value));
             format!("<dl>\n{}</dl>\n", facts.iter().map(pair).collect::<String>())
         }
-        Block::Table(content) => table(content),
-        Block::Chart(chart) => table(&chart.as_table()),
+        Block::Table(content) => table::table(content),
+        Block::Chart(content) => chart::figure(content),
         Block::Heatmap(map) => heatmap_html::table(map),
         Block::Code(part) => code(part),
     }
@@ -56,50 +92,17 @@ fn block(block: &Block) -> String {
 
 fn code(code: &Code) -> String {
     let caption = if code.caption.is_empty() { String::new() } else { format!("<p>{}</p>\n", escape(&code.caption)) };
-    format!("{caption}<div class=\"wide\"><pre>{}</pre></div>\n", escape(&code.text))
+    let name = if code.caption.is_empty() { "Code".into() } else { escape(&code.caption) };
+    let text = escape(&code.text);
+    format!("{caption}{}", wide(&name, &format!("<pre>{text}</pre>")))
 }
 
-fn table(table: &Table) -> String {
-    let head = table.columns.iter().enumerate().map(|(position, column)| {
-        let unit = column.unit.iter().map(|unit| format!("<span class=\"unit\">{}</span>", escape(unit)));
-        let class = if is_number(table, position) { " class=\"number\"" } else { "" };
-        format!("<th scope=\"col\"{class}>{}{}</th>", escape(&column.name), unit.collect::<String>())
-    });
-    let rows = table.rows.iter().map(|row| format!("<tr>{}</tr>\n", row.iter().map(cell).collect::<String>()));
-    let (head, rows) = (head.collect::<String>(), rows.collect::<String>());
-    format!(
-        "<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n{}",
-        notes(table)
-    )
+/// Content that may be wider than the page: it scrolls in a box of its own, also by the keyboard.
+pub(super) fn wide(name: &str, content: &str) -> String {
+    format!("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">{content}</div>\n")
 }
 
-fn cell(cell: &Cell) -> String {
-    let text = escape(&shown(cell));
-    match cell {
-        Cell::Number { verdict, .. } => format!("<td class=\"number{}\">{text}</td>", class(*verdict)),
-        Cell::Unknown(_) => format!("<td class=\"number unknown\">{text}</td>"),
-        Cell::Verdict(status) => format!("<td class=\"verdict{}\">{text}</td>", class(Some(*status))),
-        Cell::Empty | Cell::Text(_) => format!("<td>{text}</td>"),
-    }
-}
-
-/// The class that colours what is not valid.
-fn class(verdict: Option<Status>) -> &'static str {
-    match verdict {
-        Some(Status::Conditional) => " conditional",
-        Some(Status::Invalid) => " invalid",
-        Some(Status::Valid) | None => "",
-    }
-}
-
-pub(super) fn notes(table: &Table) -> String {
-    let footnotes = table.footnotes.iter().enumerate().map(|(index, why)| format!("{} {why}", superscript(index + 1)));
-    let legend = is_marked(&table.rows).then(|| LEGEND.to_owned());
-    let all = footnotes.chain(legend).chain(table.remarks.iter().cloned());
-    let items: String = all.map(|note| format!("<li>{}</li>\n", escape(&note))).collect();
-    if items.is_empty() { items } else { format!("<ul class=\"notes\">\n{items}</ul>\n") }
-}
-
+/// Text as it may stand in an element or a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
