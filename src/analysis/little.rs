@@ -175,6 +175,7 @@ mod tests {
         let part = |workload: &str, tally: Tally| PartFigures {
             workload: workload.into(),
             params: Default::default(),
+            chosen: Default::default(),
             jobs: 1,
             tally,
             ops_per_s: 0.0,

@@ -127,6 +127,7 @@ mod tests {
         let part = |ops, ops_per_s, buckets: &[(u64, u64)]| PartFigures {
             workload: format!("P{ops}"),
             params: Default::default(),
+            chosen: Default::default(),
             jobs: 1,
             tally: fixture::tally(ops, 10.0),
             ops_per_s,

@@ -71,6 +71,7 @@ fn selection(op_ns: u64, duration_s: f64) -> Selection {
     let part = PartPlan {
         workload: "OVERHEAD".into(),
         params: BTreeMap::new(),
+        chosen: BTreeMap::new(),
         code: JobCode::Client {
             branches: vec![branch],
             binds: BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]),

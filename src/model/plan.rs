@@ -143,8 +143,9 @@ impl TableRef {
 pub struct PartPlan {
     /// Workload id of the part.
     pub workload: String,
-    /// Its parameters, complete.
+    /// Its parameters, complete, and those that differ from the engine's defaults.
     pub params: BTreeMap<String, String>,
+    pub chosen: BTreeMap<String, String>,
     pub code: JobCode,
     /// Units of work per op.
     pub work: Expr,

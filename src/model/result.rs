@@ -120,6 +120,9 @@ pub struct Snapshot {
 pub struct PartFigures {
     pub workload: String,
     pub params: BTreeMap<String, String>,
+    /// Those of `params` that differ from the engine's defaults.
+    #[serde(default)]
+    pub chosen: BTreeMap<String, String>,
     pub jobs: u32,
     /// Tally of the window.
     pub tally: Tally,

@@ -68,6 +68,7 @@ pub(super) fn part(target: &Target<'_>, harness: &Harness<'_>, entry: &Entry, pa
     Ok(PartPlan {
         workload: workload.id.clone(),
         params: params.clone(),
+        chosen: params::chosen(workload, target.engine, params),
         code,
         work: workload.work.clone(),
         commits: workload.commits,

@@ -3,7 +3,7 @@
 use super::columns::{Definition, Line, table};
 use super::document::{Block, Document, Section};
 use super::kpm_columns::{GENERAL, QUERIES, TRANSACTIONS};
-use super::{Input, Report};
+use super::{Input, Report, kpm_parts};
 use crate::analysis::derive;
 use crate::model::TestResult;
 
@@ -59,14 +59,17 @@ fn section(input: &Input, group: &str, title: &str) -> Section {
             units.push(&test.kpm.unit);
         }
     }
-    let blocks = units.into_iter().map(|unit| block(input, group, unit)).collect();
+    let blocks = units.into_iter().flat_map(|unit| blocks(input, group, unit)).collect();
     let title = if title == group { group.into() } else { format!("{title} ({group})") };
     Section { title, blocks }
 }
 
-fn block(input: &Input, group: &str, unit: &str) -> Block {
+/// The tests of a unit, and the parts of those that are mixed.
+fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
     let tests = input.tests().filter(|(_, test)| test.group == group && test.kpm.unit == unit);
     let lines: Vec<Line<'_>> = tests.map(|(run, test)| Line { run, test, derived: derive(test) }).collect();
     let form = lines.first().map_or(&FORMS[FORMS.len() - 1], |line| form(line.test));
-    Block::Table(table(&format!("{group} [{unit}]"), form.columns, form.kpm_name, &lines))
+    let tests = table(&format!("{group} [{unit}]"), form.columns, form.kpm_name, &lines);
+    let parts = kpm_parts::table(&format!("{group} [{unit}] parts"), &lines);
+    std::iter::once(tests).chain(parts).map(Block::Table).collect()
 }

@@ -9,6 +9,7 @@ pub mod format;
 pub mod heatmap;
 pub mod kpm;
 pub mod kpm_columns;
+mod kpm_parts;
 mod ramps;
 pub mod run_json;
 pub mod shade;

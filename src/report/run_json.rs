@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::analysis::derive;
-use crate::model::{Better, LatencySummary, RunRecord, SeriesPoint, TestResult};
+use crate::model::{Better, LatencySummary, PartFigures, RunRecord, SeriesPoint, TestResult};
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -71,6 +71,7 @@ fn test(test: &TestResult) -> Value {
         "metrics": metrics(test),
         "unknown": unknown(test),
         "counters": test.counters,
+        "parts": test.parts.iter().map(|figures| part(test, figures)).collect::<Vec<_>>(),
         "series": test.series.iter().map(point).collect::<Vec<_>>(),
         "verdict": test.verdict,
     });
@@ -112,6 +113,23 @@ fn metrics(test: &TestResult) -> BTreeMap<&'static str, Option<f64>> {
 /// Why a derived figure is unknown.
 fn unknown(test: &TestResult) -> BTreeMap<&'static str, String> {
     derive(test).0.into_iter().filter_map(|figure| Some((figure.id, figure.value.err()?))).collect()
+}
+
+/// A part with its own figures; a simple workload has one, which is the test itself.
+fn part(test: &TestResult, part: &PartFigures) -> Value {
+    json!({
+        "workload": part.workload,
+        "params": part.params,
+        "jobs": part.jobs,
+        "ops": part.tally.ops,
+        "rows": part.tally.rows,
+        "commits": part.tally.commits,
+        "errors_by_class": part.tally.errors,
+        "ops_per_s": part.ops_per_s,
+        "units_per_s": part.units_per_s,
+        "service_time_us": service_time(&part.latency),
+        "verdict": test.verdict.status,
+    })
 }
 
 fn point(point: &SeriesPoint) -> Value {

@@ -174,6 +174,7 @@ fn part_figures(parts: &[PartPlan], jobs: &[(usize, JobLog)], figures: &[JobFigu
         PartFigures {
             workload: part.workload.clone(),
             params: part.params.clone(),
+            chosen: part.chosen.clone(),
             jobs: own.len() as u32,
             ops_per_s: own.iter().map(|job| rate(job.tally.ops as f64, job)).sum(),
             units_per_s: own.iter().map(|job| rate(job.units, job)).sum(),

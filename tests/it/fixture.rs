@@ -101,7 +101,25 @@ pub fn tests() -> Vec<TestResult> {
     tests.push(test(11, "TP-LIGHT", "TP", 1, 990.0, "tps", 1.0));
     tests[10].params = map([("update_pct", "50")]);
     tests[10].chosen = tests[10].params.clone();
+    tests.push(mixed(12));
     tests
+}
+
+/// Two kinds of transactions at once; the second wrote too little for a p99.
+fn mixed(seq: u32) -> TestResult {
+    let mut test = test(seq, "TP-MIXED1", "TP", 4, 3_000.0, "tps", 1.0);
+    test.params.clear();
+    let of = |id: &str, ops_per_s: f64| {
+        let tally = tally(ops_per_s, test.window_s, 2);
+        part(id, BTreeMap::new(), 2, &tally, ops_per_s)
+    };
+    let (report, mut medium) = (of("TP-REPORT", 2_500.0), of("TP-MEDIUM", 500.0));
+    medium.params = map([("update_pct", "40")]);
+    medium.chosen = medium.params.clone();
+    medium.tally.rows = medium.tally.ops * 25;
+    medium.latency.p99_us = None;
+    test.parts = vec![report, medium];
+    test
 }
 
 /// A KPM that is a time, with a rate as the second metric.
@@ -203,6 +221,7 @@ fn part(id: &str, params: BTreeMap<String, String>, jobs: u32, tally: &Tally, op
     PartFigures {
         workload: id.into(),
         params,
+        chosen: BTreeMap::new(),
         jobs,
         tally: tally.clone(),
         ops_per_s,

@@ -39,6 +39,7 @@ fn selection(statement: &str, window: Window) -> Selection {
     let part = PartPlan {
         workload: "NULL-OP".into(),
         params: BTreeMap::new(),
+        chosen: BTreeMap::new(),
         code: JobCode::Client { branches: vec![branch], binds, shared_read: false },
         work: Expr("3".into()),
         commits: false,
