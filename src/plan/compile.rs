@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::{BoundStatement, Branch, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine};
 use crate::sql::{Block, Values, bind, fill, statement, substitute};
 
-use super::params::Params;
+use super::params::{self, Params};
 use super::values;
 
 /// Blocks of an engine's harness by name.
