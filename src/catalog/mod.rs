@@ -79,9 +79,17 @@ impl Catalog {
     pub fn with_dir(dir: &Path) -> Result<Catalog> {
         let mut catalog = Catalog::default();
         load::add_layer(&mut catalog, &files::embedded())?;
-        load::add_layer(&mut catalog, &files::from_dir(dir)?)?;
-        check::catalog(&catalog)?;
+        catalog.lay_over(dir)?;
         Ok(catalog)
+    }
+
+    /// Lays the catalogue in `dir` over this one.
+    ///
+    /// # Errors
+    /// As [`Catalog::with_dir`].
+    pub fn lay_over(&mut self, dir: &Path) -> Result<()> {
+        load::add_layer(self, &files::from_dir(dir)?)?;
+        check::catalog(self)
     }
 
     /// The catalogue in `dir` alone, nothing embedded: for tests of fixture catalogues.

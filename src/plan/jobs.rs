@@ -82,6 +82,7 @@ pub(super) fn for_parts(ramp: Ramp, parts: usize) -> Ramp {
     let step = u32::try_from(parts).unwrap_or(1).max(1);
     let up = |jobs: u32| jobs.next_multiple_of(step);
     match ramp {
+        Ramp::Fixed(numbers) if step == 1 => Ramp::Fixed(numbers),
         Ramp::Fixed(numbers) => Ramp::Fixed(each_once(numbers.into_iter().map(up).collect())),
         Ramp::Auto { from, max } => Ramp::Auto { from: up(from), max: up(max) },
     }

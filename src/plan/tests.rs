@@ -145,6 +145,13 @@ fn fixture() -> Catalog {
     Catalog::only_dir(dir.path()).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The fixture with what stands in `own` beside it.
+fn fixture_with(own: &std::path::Path) -> Catalog {
+    let mut catalog = fixture();
+    catalog.lay_over(own).unwrap_or_else(|error| panic!("{error}"));
+    catalog
+}
+
 fn server() -> Request {
     let capabilities = Capabilities {
         drives: &[Drive::Database, Drive::Client],
@@ -287,6 +294,83 @@ fn a_suite_gives_size_jobs_and_window_and_leaves_out_with_reason() {
     let fixed = Request { ops_per_job: Some(10), jobs: Some("1".into()), ..request(server()) };
     let plan = build(&fixture(), &fixed).unwrap();
     assert_eq!((plan.selections[1].window.warmup_s, plan.selections[1].window.ops_per_job), (0.0, Some(10)));
+}
+
+const PUBLISHED: &str = r#"
+id = "published"
+title = "published"
+published_gb = 512
+duration_s = 120
+warmup_s = 4
+[[entry]]
+code = "P1"
+workload = "T-WRITE"
+params = { update_pct = "30" }
+jobs = "1,1,2"
+work = { amount = 125000, unit = "rows", per_op = 2, grows_with = "small" }
+[[entry]]
+code = "P2"
+workload = "T-READ"
+each = { rows = ["*"] }
+work = { amount = 65536, unit = "selects" }
+[[entry]]
+code = "P3"
+workload = "T-READ:org=iot"
+[[entry]]
+code = "P4"
+workload = "R1"
+[[entry]]
+code = "P5"
+title = "secret"
+none = "not published"
+[[entry]]
+code = "P6"
+workload = "R2"
+work = { amount = 1, unit = "calls" }
+least_time_scale = 1
+"#;
+
+fn published(request: Request) -> Plan {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("suites")).unwrap();
+    fs::write(dir.path().join("suites/published.toml"), PUBLISHED).unwrap();
+    build(&fixture_with(dir.path()), &Request { suites: vec!["published".into()], ..request }).unwrap()
+}
+
+fn fixed_work(plan: &Plan) -> Vec<(String, Option<u64>)> {
+    let of = |selection: &Selection| (selection.asked_as.clone().unwrap(), selection.window.ops_per_job);
+    plan.selections.iter().map(of).collect()
+}
+
+#[test]
+fn a_published_suite_runs_under_its_codes_with_its_fixed_work() {
+    let plan = published(Request { size_gb: Some(512.0), ..server() });
+    let expected = [("P1", Some(62_500)), ("P2", Some(65_536)), ("P2", Some(65_536)), ("P4", None), ("P6", Some(1))];
+    assert_eq!(fixed_work(&plan), expected.map(|(code, ops)| (code.to_string(), ops)));
+    assert_eq!(plan.selections[0].ramp, Ramp::Fixed(vec![1, 1, 2]));
+    assert_eq!(plan.selections[0].params["update_pct"], "30");
+    assert_eq!((plan.selections[1].params["rows"].as_str(), plan.selections[2].params["rows"].as_str()), ("1", "25"));
+    assert_eq!((plan.selections[3].window.warmup_s, plan.selections[3].window.duration_s), (4.0, 120.0));
+    let left_out: Vec<_> = plan.left_out.iter().map(|(code, _)| code.as_str()).collect();
+    assert_eq!(left_out, ["P3", "P5"]);
+    assert_eq!(plan.left_out[1].1, "not published");
+}
+
+#[test]
+fn fixed_work_grows_with_its_table_and_both_rules_with_the_time_scale() {
+    let small = published(Request { size_gb: Some(1.0), ..server() });
+    assert_eq!(fixed_work(&small)[0].1, Some(125), "125,000 / 2 x 32,000 / 16,000,000");
+    assert_eq!(fixed_work(&small)[1].1, Some(65_536));
+    let short = published(Request { size_gb: Some(1.0), time_scale: 0.1, ..server() });
+    assert_eq!((fixed_work(&short)[0].1, fixed_work(&short)[1].1), (Some(13), Some(6554)));
+    assert_eq!((short.selections[3].window.warmup_s, short.selections[3].window.duration_s), (0.4, 12.0));
+    assert!(short.left_out.iter().any(|(code, reason)| code == "P6" && reason.contains("--time-scale 0.1")));
+    let tiny = published(Request { time_scale: 1e-9, ..server() });
+    assert_eq!((fixed_work(&tiny)[0].1, tiny.selections[3].window.duration_s), (Some(1), 0.1));
+    let own = published(Request { duration_s: Some(2.0), time_scale: 0.1, ..server() });
+    assert!(own.selections.iter().all(|selection| selection.window.duration_s == 2.0));
+    assert!(fixed_work(&own).iter().all(|(_, ops)| ops.is_none()), "a duration of the user's is fixed time");
+    assert_eq!(own.selections.len(), 5);
 }
 
 #[test]

@@ -20,4 +20,5 @@ mod probes;
 mod reports;
 mod runner;
 mod store;
+mod suites;
 mod support;

@@ -115,7 +115,9 @@ fn suite_summary(catalog: &Catalog, suite: &Suite) -> Result<Value> {
 /// A test of a suite: what it is called and what it corresponds to (workload with parameters), or why to nothing.
 pub fn suite_entry(catalog: &Catalog, test: &SuiteEntry) -> Result<Value> {
     let corresponds = test.workload.as_ref().map(|text| corresponds(catalog, test, text)).transpose()?;
-    Ok(json!({ "code": test.code, "title": test.title, "class": test.class, "corresponds_to": corresponds,
+    let asked = test.workload.as_ref().map(|text| Ok(catalog.find(&parse_selection(text)?.0)?.entry)).transpose()?;
+    let title = test.title.clone().or(asked.map(|entry| entry.workload.title.clone()));
+    Ok(json!({ "code": test.code, "title": title, "class": test.class, "corresponds_to": corresponds,
                "none": test.none, "jobs": test.jobs }))
 }
 

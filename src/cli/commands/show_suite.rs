@@ -77,7 +77,9 @@ fn test(catalog: &Catalog, entry: &SuiteEntry, on: &[(&str, Vec<Prospect>)], at:
 /// The tests as a table; reasons stand below it, each once.
 fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Value]) -> String {
     let mut reasons = Vec::new();
-    let mut table = out::Table::new(&["class", "code", "test", "corresponds to", "jobs", "per job", "runs on"]);
+    let coded = tests.iter().any(|test| test["code"].is_string() || test["class"].is_string());
+    let named: &[&str] = if coded { &["class", "code"] } else { &[] };
+    let mut table = out::Table::new(&[named, &["test", "corresponds to", "jobs", "per job", "runs on"]].concat());
     for test in tests {
         let said = |key: &str| test[key].as_str().unwrap_or_default().to_string();
         let corresponds = match test["none"].as_str() {
@@ -85,7 +87,8 @@ fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Value]) -> Stri
             None => said("corresponds_to"),
         };
         let runs_on = runs_on(test, &mut reasons);
-        table.row([said("class"), said("code"), said("title"), corresponds, said("jobs"), rule(test), runs_on]);
+        let names = named.iter().map(|key| said(key));
+        table.row(names.chain([said("title"), corresponds, said("jobs"), rule(test), runs_on]));
     }
     let head = format!("{}: {}\n{}\nat {size_gb} GB:\n\n", suite.id, suite.title, suite.about.trim());
     let notes = reasons.iter().enumerate().map(|(at, reason)| format!("[{}] {reason}\n", at + 1));
@@ -115,7 +118,8 @@ fn note(reasons: &mut Vec<String>, reason: &str) -> String {
 fn rule(test: &Value) -> String {
     match (&test["work"], test["ops_per_job"].as_u64(), test["duration_s"].as_f64()) {
         (Value::Object(work), Some(ops), _) => {
-            format!("{} {} = {ops} ops", work["amount"], work["unit"].as_str().unwrap_or_default())
+            let amount = work["amount"].as_f64().unwrap_or_default();
+            format!("{amount} {} = {ops} ops", work["unit"].as_str().unwrap_or_default())
         }
         (_, _, Some(seconds)) => format!("{seconds} s"),
         _ => String::new(),
