@@ -81,9 +81,12 @@ pub fn running(selection: &Selection, jobs: u32) -> String {
     format!("{} at {jobs} {}", name(selection), if jobs == 1 { "job" } else { "jobs" })
 }
 
-/// Workload with the parameters that are not the engine's defaults.
+/// Workload with the parameters that are not the engine's defaults, and the code of a published suite.
 pub fn name(selection: &Selection) -> String {
-    let id = &selection.workload.id;
+    let id = match &selection.asked_as {
+        Some(code) if *code != selection.workload.id => &format!("{} ({code})", selection.workload.id),
+        _ => &selection.workload.id,
+    };
     let shown: Vec<_> = selection.chosen.iter().map(|(key, value)| format!("{key}={value}")).collect();
     if shown.is_empty() { id.clone() } else { format!("{id}:{}", shown.join(",")) }
 }

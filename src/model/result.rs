@@ -139,7 +139,7 @@ pub struct TestResult {
     /// Number within the run, from 1.
     pub seq: u32,
     pub workload: String,
-    /// Alias under which it was asked for.
+    /// Code of a published suite under which it was asked for.
     pub asked_as: Option<String>,
     pub group: String,
     pub title: String,
@@ -267,6 +267,14 @@ pub struct RunRecord {
 }
 
 impl TestResult {
+    /// The workload, with the code of the published suite if it was asked for by one: `SRV-QUERY1 (T611)`.
+    pub fn name(&self) -> String {
+        match &self.asked_as {
+            Some(code) if *code != self.workload => format!("{} ({code})", self.workload),
+            _ => self.workload.clone(),
+        }
+    }
+
     /// The record of a test before anything is measured: who it is, without figures.
     pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
         let (selection, workload) = (spec.selection, &spec.selection.workload);

@@ -214,9 +214,11 @@ fn kpms(input: &Input, data: &RunTests) -> Table {
     table
 }
 
-/// The tests of a group, those of equal workload, parameters and drive together, in order of appearance.
+/// The tests of a group, those of equal workload, code, parameters and drive together, in order of appearance.
 fn ramps<'a>(data: &'a RunTests, group: &str) -> Vec<Vec<&'a TestResult>> {
-    let same = |a: &TestResult, b: &TestResult| a.workload == b.workload && a.params == b.params && a.drive == b.drive;
+    let same = |a: &TestResult, b: &TestResult| {
+        (&a.workload, &a.asked_as, &a.params, a.drive) == (&b.workload, &b.asked_as, &b.params, b.drive)
+    };
     let mut ramps: Vec<Vec<&TestResult>> = Vec::new();
     for test in data.tests.iter().filter(|test| test.group == group) {
         match ramps.iter_mut().find(|ramp| same(ramp[0], test)) {
@@ -237,7 +239,7 @@ fn label(test: &TestResult, ramps: &[Vec<&TestResult>]) -> String {
     };
     let params = test.params.iter().filter(differs).map(|(name, value)| format!(" {name}={value}"));
     let drive = others.iter().any(|other| other.drive != test.drive).then(|| format!(" {}", test.drive.name()));
-    [test.workload.clone()].into_iter().chain(params).chain(drive).collect()
+    [test.name()].into_iter().chain(params).chain(drive).collect()
 }
 
 fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {

@@ -25,7 +25,7 @@ const fn figure(
 
 const RUN: Definition = plain("Run", 3, |line| Cell::text(line.run.id.to_string()));
 const TEST: Definition = plain("Test", 1, |line| Cell::count(line.test.seq));
-const WORKLOAD: Definition = plain("Workload", 0, |line| Cell::text(&line.test.workload));
+const WORKLOAD: Definition = plain("Workload", 0, |line| Cell::text(line.test.name()));
 const PARAMS: Definition = plain("Parameters", 2, |line| Cell::text(parameters(line)));
 const DRIVE: Definition = plain("Drive", 8, |line| Cell::text(line.test.drive.name()));
 const NODES: Definition = plain("Nodes", 9, |line| Cell::count(line.test.nodes));
