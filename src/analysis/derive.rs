@@ -2,6 +2,7 @@
 //! carries the reason, for a footnote; it is never 0.
 
 use super::kpm::mean_service_s;
+use super::published;
 use super::rates::counter_per_s;
 use super::threads::THREADS_USED;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
@@ -49,7 +50,11 @@ impl Derived {
 pub fn derive(result: &TestResult) -> Derived {
     let figure = |&(id, title, unit, compute): &Definition| {
         let finite = |value: f64| if value.is_finite() { Ok(value) } else { Err("nothing to divide by".to_string()) };
-        Figure { id, title, unit, value: compute(result).and_then(finite) }
+        let value = match &result.published {
+            Some(published) => published::derived(published, id),
+            None => compute(result),
+        };
+        Figure { id, title, unit, value: value.and_then(finite) }
     };
     Derived(FIGURES.iter().map(figure).collect())
 }

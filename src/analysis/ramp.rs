@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Better, Kpm, Ramp, Status, TestResult};
+use crate::model::{Better, Kpm, PublishedKind, Ramp, Status, TestResult};
 use crate::stats::scaling;
 
 /// A step of an automatic ramp must bring this much more throughput than the best so far.
@@ -104,8 +104,18 @@ fn rate(test: &TestResult) -> Option<RampFigure<'_>> {
 }
 
 fn ops(test: &TestResult) -> Option<RampFigure<'_>> {
+    if test.published.is_some() {
+        // A publication prints its own metric, seldom ops.
+        let known = test.verdict.status != Status::Invalid && test.jobs > 0;
+        return rate(test).filter(|figure| known && figure.kpm.better == Better::Higher);
+    }
     let valid = test.verdict.status != Status::Invalid && test.ops_per_s > 0.0;
     valid.then_some(RampFigure { value: test.ops_per_s, kpm: &test.kpm, jobs: test.jobs, test })
+}
+
+/// True if a publication only states it, as speed or throughput: its run table, if it has one, goes before.
+fn is_statement(test: &TestResult) -> bool {
+    test.published.as_ref().is_some_and(|published| published.kind != PublishedKind::Point)
 }
 
 /// One figure per number of jobs, ascending: of repeated tests the one with the median value (the lower of two).
@@ -114,7 +124,9 @@ fn representatives<'a>(
     metric: fn(&'a TestResult) -> Option<RampFigure<'a>>,
 ) -> Vec<RampFigure<'a>> {
     let mut by_jobs: BTreeMap<u32, Vec<RampFigure<'a>>> = BTreeMap::new();
-    for figure in tests.iter().filter_map(|test| metric(test)).filter(|figure| figure.value.is_finite()) {
+    let has_table = tests.iter().any(|test| !is_statement(test) && metric(test).is_some());
+    let tests = tests.iter().filter(|test| !(has_table && is_statement(test)));
+    for figure in tests.filter_map(|test| metric(test)).filter(|figure| figure.value.is_finite()) {
         by_jobs.entry(figure.jobs).or_default().push(figure);
     }
     let median = |mut figures: Vec<RampFigure<'a>>| {

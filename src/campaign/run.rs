@@ -12,7 +12,7 @@ use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Request, Site, 
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{RowFunction, table_rows};
-use crate::model::{Disclosure, Plan, RunRecord, RunStatus, Selection, Target};
+use crate::model::{Disclosure, Plan, RunKind, RunRecord, RunStatus, Selection, Target};
 use crate::runner::Interrupt;
 use crate::store::Store;
 
@@ -211,6 +211,8 @@ fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
     RunRecord {
         id: 0,
         name: campaign.name.clone(),
+        kind: RunKind::Measured,
+        provenance: None,
         target: campaign.target.label(),
         engine: plan.engine.clone(),
         suite: plan.suite.clone(),

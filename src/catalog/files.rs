@@ -88,7 +88,7 @@ fn relative_path(root: &Path, path: &Path) -> Option<String> {
 /// TOML and SQL files in one of the catalogue's folders.
 fn is_catalogue_file(path: &str) -> bool {
     let folder = path.split('/').next().unwrap_or_default();
-    matches!(folder, "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes")
+    matches!(folder, "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes" | "published")
         && (path.ends_with(".toml") || path.ends_with(".sql"))
 }
 

@@ -23,6 +23,7 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
             ["profiles", _] => add_profile(catalog, file)?,
             ["harness", _] => add_harness(catalog, file)?,
             ["probes", _] => add_probes(catalog, file)?,
+            ["published", _] => super::published::add(&mut catalog.published, file)?,
             _ => return Err(misplaced(file)),
         }
     }

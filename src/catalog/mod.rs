@@ -17,6 +17,7 @@ mod files;
 mod lists;
 mod load;
 mod lookup;
+mod published;
 mod suite;
 mod versions;
 mod wire;
@@ -26,6 +27,7 @@ mod tests;
 
 pub use lists::{Group, Profile};
 pub use lookup::{Asked, parse_selection};
+pub use published::{PublishedCode, PublishedWords};
 pub use suite::{Suite, SuiteEntry, Work};
 
 /// A workload with the SQL of its folder.
@@ -58,6 +60,7 @@ pub struct Catalog {
     datasets: BTreeMap<String, DataSet>,
     harness: BTreeMap<String, BTreeMap<String, Block>>,
     probes: BTreeMap<String, Vec<Block>>,
+    published: PublishedWords,
 }
 
 impl Catalog {
@@ -122,6 +125,11 @@ impl Catalog {
     /// Profiles, the smallest first.
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
+    }
+
+    /// What the words of publications mean.
+    pub fn published(&self) -> &PublishedWords {
+        &self.published
     }
 
     /// Engines that the catalogue has SQL files for.

@@ -145,10 +145,18 @@ pub enum Runs {
         #[arg(long, short)]
         output: Option<PathBuf>,
     },
-    /// Read runs from JSON lines
+    /// Read runs from JSON lines, or published results from CSV
     Import {
-        /// File to read; '-' is standard input
-        file: PathBuf,
+        /// File of 'runs export' to read; '-' is standard input
+        #[arg(required_unless_present = "csv", conflicts_with = "csv")]
+        file: Option<PathBuf>,
+        /// Published results, one row per printed number (data/reference/README.md has the form); gives a run per study,
+        /// platform and size of the database, named after the platform
+        #[arg(long, value_name = "FILE")]
+        csv: Option<PathBuf>,
+        /// What is known of those platforms: columns platform, attribute, value
+        #[arg(long, value_name = "FILE", requires = "csv")]
+        platforms: Option<PathBuf>,
     },
     /// Delete runs
     Delete {

@@ -1,4 +1,4 @@
-//! Where things lie by default: one state directory, with the results file and the private databases.
+//! Where things lie by default (one state directory, with the results file and the private databases), and the command line.
 
 use std::path::PathBuf;
 
@@ -25,4 +25,10 @@ pub fn results_file(given: Option<&PathBuf>) -> PathBuf {
 pub fn data_dir(given: Option<&PathBuf>) -> PathBuf {
     let dir = given.cloned().unwrap_or_else(|| state_dir().join("data"));
     std::path::absolute(&dir).unwrap_or(dir)
+}
+
+/// The command line as typed. Passwords are refused on it, so it holds none.
+pub fn command_line() -> String {
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    std::iter::once("dbdyno".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -7,6 +7,7 @@ pub mod disclosure;
 pub mod expr;
 pub mod kpm;
 pub mod plan;
+pub mod published;
 pub mod result;
 pub mod rows;
 pub mod target;
@@ -21,6 +22,7 @@ pub use plan::{
     BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Ramp, Routine, Selection, TableRef, TestSpec,
     Window,
 };
+pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
 pub use result::{
     JobFigures, LatencySummary, LoadResult, Moment, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally,
     TestResult,

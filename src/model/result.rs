@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, Disclosure, Drive, Kpm, TestSpec, Verdict};
+use super::{Counters, Disclosure, Drive, Kpm, Provenance, Published, RunKind, TestSpec, Verdict};
 
 /// What jobs counted while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -151,6 +151,7 @@ pub struct TestResult {
     pub chosen: BTreeMap<String, String>,
     pub drive: Drive,
     pub nodes: u32,
+    /// 0 only in a published test whose number of jobs is not printed: ask [`TestResult::known_jobs`].
     pub jobs: u32,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -192,6 +193,9 @@ pub struct TestResult {
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
     #[serde(default)]
     pub facts: BTreeMap<String, f64>,
+    /// What a publication prints of this test; none for a test that we measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Box<Published>>,
 }
 
 /// A load as a result of its own.
@@ -243,12 +247,17 @@ pub struct RunRecord {
     /// Given by the store, from 1.
     pub id: i64,
     pub name: Option<String>,
-    /// As `Target::label`.
+    #[serde(default)]
+    pub kind: RunKind,
+    /// Of a published run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
+    /// As `Target::label`; the platform of a published run.
     pub target: String,
     pub engine: String,
     pub suite: String,
     pub labels: BTreeMap<String, String>,
-    /// RFC 3339, UTC.
+    /// RFC 3339, UTC; of a published run the day or year of the publication.
     pub started_at: String,
     pub ended_at: Option<String>,
     pub status: RunStatus,
@@ -257,6 +266,7 @@ pub struct RunRecord {
     /// The command line as typed (without passwords).
     pub command: String,
     pub seed: u64,
+    /// Nominal size of the data set; 0 if a publication does not print it.
     pub size_gb: f64,
     /// Identifies the rows of the data set: equal on every engine for equal size and seed.
     pub data_set_id: String,
@@ -316,6 +326,12 @@ impl TestResult {
             verdict: Verdict::from_reasons(Vec::new()),
             first_error: None,
             facts: BTreeMap::new(),
+            published: None,
         }
+    }
+
+    /// Jobs; absent if a publication does not print them.
+    pub fn known_jobs(&self) -> Option<u32> {
+        (self.jobs > 0).then_some(self.jobs)
     }
 }

@@ -24,6 +24,8 @@ pub enum Source {
     Kpm,
     /// The KPM divided by the jobs.
     KpmPerJob,
+    /// The number of jobs.
+    Jobs,
 }
 
 /// A declared column.
@@ -58,9 +60,16 @@ pub fn table(name: &str, definitions: &[Definition], kpm_name: &str, lines: &[Li
     table
 }
 
-/// `1 job`, `2 jobs`.
+/// Why the number of jobs of a published test is unknown.
+pub const UNKNOWN_JOBS: &str = "the source does not print the number of jobs";
+
+/// `1 job`, `2 jobs`; a publication may not print it.
 pub fn jobs(jobs: u32) -> String {
-    if jobs == 1 { "1 job".into() } else { format!("{jobs} jobs") }
+    match jobs {
+        0 => "an unprinted number of jobs".into(),
+        1 => "1 job".into(),
+        jobs => format!("{jobs} jobs"),
+    }
 }
 
 fn head(definition: &Definition, kpm_name: &str, kpm_unit: &str) -> Column {
@@ -77,10 +86,14 @@ fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
     let verdict = line.test.verdict.status;
     match definition.source {
         Source::Plain(get) => get(line),
-        _ if line.test.window_s <= 0.0 => table.unknown("the test failed before anything was measured"),
+        Source::Jobs => line.test.known_jobs().map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count),
+        _ if line.test.window_s <= 0.0 && line.test.published.is_none() => {
+            table.unknown("the test failed before anything was measured")
+        }
         Source::Figure(get, digits) => table.figure(get(line), digits, verdict),
         Source::Derived(id, digits) => table.figure(derived(line, id), digits, verdict),
         Source::Kpm => table.figure(kpm(line), RATE, verdict),
+        Source::KpmPerJob if line.test.known_jobs().is_none() => table.unknown(UNKNOWN_JOBS),
         Source::KpmPerJob => table.figure(kpm(line).map(|value| value / f64::from(line.test.jobs)), RATE, verdict),
     }
 }

@@ -17,6 +17,8 @@ pub fn document(run: &RunRecord, tests: &[TestResult]) -> Value {
         "schema_version": SCHEMA_VERSION,
         "run_id": run.id,
         "name": run.name,
+        "kind": run.kind,
+        "provenance": run.provenance,
         "target": run.target,
         "engine": run.engine,
         "suite": run.suite,
@@ -27,7 +29,7 @@ pub fn document(run: &RunRecord, tests: &[TestResult]) -> Value {
         "version": run.version,
         "command": run.command,
         "seed": run.seed,
-        "size_gb": run.size_gb,
+        "size_gb": Some(run.size_gb).filter(|size_gb| *size_gb > 0.0),
         "data_set_id": run.data_set_id,
         "disclosure": run.disclosure,
         "loads": run.loads,
@@ -48,7 +50,7 @@ fn test(test: &TestResult) -> Value {
         "params": test.params,
         "drive": test.drive,
         "nodes": test.nodes,
-        "jobs": test.jobs,
+        "jobs": test.known_jobs(),
         "started_at": test.started_at,
         "elapsed_s": test.window_s,
         "ops": test.window.ops,
@@ -57,7 +59,7 @@ fn test(test: &TestResult) -> Value {
         "units": test.units,
         "unit": unit,
         "throughput": throughput,
-        "per_job": throughput.map(|total| total / f64::from(test.jobs)),
+        "per_job": throughput.and_then(|total| Some(total / f64::from(test.known_jobs()?))),
         "ci_fraction": test.ci_fraction,
         "ops_per_s": test.ops_per_s,
     });
@@ -74,6 +76,7 @@ fn test(test: &TestResult) -> Value {
         "parts": test.parts.iter().map(|figures| part(test, figures)).collect::<Vec<_>>(),
         "series": test.series.iter().map(point).collect::<Vec<_>>(),
         "verdict": test.verdict,
+        "published": test.published,
     });
     if let (Value::Object(fields), Value::Object(more)) = (&mut document, further) {
         fields.extend(more);

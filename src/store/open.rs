@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub const APPLICATION_ID: i32 = 0x6462_6479;
 
 /// Version of `schema.sql`, kept in the file's `user_version`. Raise it with every change and add a migration.
-pub const SCHEMA_VERSION: i32 = 1;
+pub const SCHEMA_VERSION: i32 = 2;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -29,7 +29,10 @@ pub struct Migration {
 }
 
 /// Every step from the oldest readable version to [`SCHEMA_VERSION`].
-const MIGRATIONS: &[Migration] = &[];
+const MIGRATIONS: &[Migration] = &[Migration {
+    from: 1,
+    sql: "ALTER TABLE run ADD COLUMN kind TEXT NOT NULL DEFAULT 'measured' CHECK (kind IN ('measured', 'published'))",
+}];
 
 /// Opens the file at `path`; creates it, and its directory, if it does not exist.
 ///

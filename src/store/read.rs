@@ -9,13 +9,14 @@ use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use super::{Store, failure, process};
 use crate::error::{Error, Result};
-use crate::model::{RunRecord, RunStatus, TestResult};
+use crate::model::{RunKind, RunRecord, RunStatus, TestResult};
 
 /// A run as a line of `runs list`; the field names are those of its JSON form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
     pub id: i64,
     pub name: Option<String>,
+    pub kind: RunKind,
     pub target: String,
     pub engine: String,
     /// RFC 3339, UTC.
@@ -27,7 +28,7 @@ pub struct RunSummary {
 }
 
 const LIST: &str = "SELECT id, name, target, engine, started_at, status, process, \
-    (SELECT count(*) FROM test WHERE test.run_id = run.id) FROM run ORDER BY id";
+    (SELECT count(*) FROM test WHERE test.run_id = run.id), kind FROM run ORDER BY id";
 
 const LAST: &str = "SELECT max(id) FROM run";
 const BY_ID: &str = "SELECT id FROM run WHERE id = ?1";
@@ -152,9 +153,11 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let stored: String = row.get(5)?;
     let process: Option<String> = row.get(6)?;
     let tests: i64 = row.get(7)?;
+    let kind: String = row.get(8)?;
     Ok(RunSummary {
         id: row.get(0)?,
         name: row.get(1)?,
+        kind: if kind == RunKind::Published.name() { RunKind::Published } else { RunKind::Measured },
         target: row.get(2)?,
         engine: row.get(3)?,
         started_at: row.get(4)?,

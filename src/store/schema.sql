@@ -19,7 +19,8 @@ CREATE TABLE run (
     disclosure  TEXT NOT NULL,
     plan        TEXT NOT NULL,
     rest        TEXT NOT NULL,
-    process     TEXT
+    process     TEXT,
+    kind        TEXT NOT NULL DEFAULT 'measured' CHECK (kind IN ('measured', 'published'))
 ) STRICT;
 
 CREATE INDEX run_by_name ON run (name);

@@ -18,6 +18,7 @@ pub const RUN: Table = Table {
     keys: &["process"],
     columns: &[
         plain("name", &["name"]),
+        plain("kind", &["kind"]),
         plain("target", &["target"]),
         plain("engine", &["engine"]),
         plain("suite", &["suite"]),

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::model::{RunRecord, TestResult};
 
 /// Version of the line format; an import reads this and older ones.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// What was exported or imported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,27 @@ impl Store {
         })
     }
 
+    /// Stores whole runs that were made elsewhere, each with its uid: all or nothing; gives the new ids.
+    ///
+    /// # Errors
+    /// If the file cannot be written or holds one of the runs already.
+    pub fn add_runs<'a>(
+        &mut self,
+        source: &str,
+        runs: impl IntoIterator<Item = (&'a str, &'a RunRecord, &'a [TestResult])>,
+    ) -> Result<Vec<i64>> {
+        self.in_transaction(|transaction| {
+            let mut ids = Vec::new();
+            for (uid, run, tests) in runs {
+                let name = run.name.as_deref().unwrap_or("a run");
+                let id = insert_new(transaction, &format!("{source} ({name})"), uid, run)?;
+                tests.iter().try_for_each(|test| insert_test(transaction, id, test))?;
+                ids.push(id);
+            }
+            Ok(ids)
+        })
+    }
+
     fn uid(&self, id: i64) -> Result<String> {
         let found = self.connection.query_row("SELECT uid FROM run WHERE id = ?1", [id], |row| row.get(0));
         found.map_err(|error| self.explain(error))
@@ -93,6 +114,19 @@ fn write_line(out: &mut dyn Write, line: &Line) -> Result<()> {
 
 fn unwritten(error: &dyn std::fmt::Display) -> Error {
     Error::target("export", format!("cannot be written ({error})")).advise("check the output's disk")
+}
+
+/// Inserts a run under a uid that the file must not hold yet; `place` names it in the message.
+fn insert_new(transaction: &Transaction<'_>, place: &str, uid: &str, run: &RunRecord) -> Step<i64> {
+    let known = "SELECT id FROM run WHERE uid = ?1";
+    let known: Option<i64> = transaction.query_row(known, [uid], |row| row.get(0)).optional()?;
+    if let Some(id) = known {
+        let error = Error::usage(place, format!("this run is here already as run {id}"));
+        return Err(Trouble::Said(error.advise("nothing was imported; leave it out or delete it here first")));
+    }
+    let id = insert_run(transaction, run, None)?;
+    transaction.execute("UPDATE run SET uid = ?2 WHERE id = ?1", (id, uid))?;
+    Ok(id)
 }
 
 /// Where in the file we are.
@@ -154,15 +188,8 @@ impl Import<'_> {
     }
 
     fn run(&mut self, number: u64, uid: &str, run: &RunRecord) -> Step {
-        let known = "SELECT id FROM run WHERE uid = ?1";
-        let known: Option<i64> = self.transaction.query_row(known, [uid], |row| row.get(0)).optional()?;
-        if let Some(id) = known {
-            let error =
-                Error::usage(format!("{}:{number}", self.source), format!("this run is here already as run {id}"));
-            return Err(Trouble::Said(error.advise("nothing was imported; leave it out or delete it here first")));
-        }
-        let id = insert_run(self.transaction, run, None).map_err(|trouble| self.unfit(number, trouble))?;
-        self.transaction.execute("UPDATE run SET uid = ?2 WHERE id = ?1", (id, uid))?;
+        let place = format!("{}:{number}", self.source);
+        let id = insert_new(self.transaction, &place, uid, run).map_err(|trouble| self.unfit(number, trouble))?;
         self.state = State::InRun(id);
         self.counts.runs += 1;
         Ok(())

@@ -22,6 +22,8 @@ pub fn run() -> RunRecord {
     RunRecord {
         id: 7,
         name: Some("nightly".into()),
+        kind: Default::default(),
+        provenance: None,
         target: "postgres (private server)".into(),
         engine: "postgres".into(),
         suite: "quick".into(),
@@ -193,6 +195,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         verdict: Verdict::from_reasons(vec![]),
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
+        published: None,
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },
         window: tally,
     }

@@ -60,7 +60,7 @@ fn what_becomes_known_later_is_updated_and_the_list_counts_tests() {
     assert!(store.run("last").unwrap().ended_at.unwrap().ends_with('Z'));
     let json = serde_json::to_value(&listed[0]).unwrap();
     let keys: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, ["engine", "id", "name", "started_at", "status", "target", "tests"]);
+    assert_eq!(keys, ["engine", "id", "kind", "name", "started_at", "status", "target", "tests"]);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_bad_import_is_refused_with_its_line_and_imports_nothing() {
         let kept = lines.iter().enumerate().filter(|(index, _)| *index != skip).map(|(_, line)| *line);
         kept.collect::<Vec<_>>().join("\n")
     };
-    let newer = text.replacen("\"format\":1", "\"format\":2", 1);
+    let newer = text.replacen("\"format\":2", "\"format\":3", 1);
     let cases = [
         (String::new(), "runs.jsonl:1: is empty"),
         ("{}".into(), "runs.jsonl:1: is no export"),

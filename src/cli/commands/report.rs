@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use crate::cli::args::ReportArgs;
-use crate::cli::commands::run::command_line;
 use crate::cli::context::Context;
 use crate::cli::out;
+use crate::cli::paths::command_line;
 use crate::error::{Error, Result};
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
 use crate::report::{Input, REPORTS, Report, RunTests};

@@ -41,7 +41,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         ask_password: ask_password(context),
         name: args.name.clone(),
         labels: args.label.iter().map(|label| (label.key.clone(), label.value.clone())).collect(),
-        command: command_line(),
+        command: paths::command_line(),
         interrupt: &interrupt,
         events: &|event| console.show(&event),
     };
@@ -60,7 +60,7 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
         out::json(&run_json::document(&data.run, &data.tests))?;
     }
     let groups = super::report::group_titles(context)?;
-    let input = Input { groups, runs: vec![data], command: command_line(), ..Input::default() };
+    let input = Input { groups, runs: vec![data], command: paths::command_line(), ..Input::default() };
     if format == "text" {
         let datasheet = super::report::find("datasheet")?.build(&input);
         let text = super::report::text_format()?.render(&datasheet, super::report::terminal(context))?.into_text()?;
@@ -120,10 +120,4 @@ fn write_report(path: &Path, input: &Input) -> Result<()> {
 pub fn ask_password(context: &Context) -> Option<fn(&str) -> Option<String>> {
     let ask: fn(&str) -> Option<String> = |prompt| rpassword::prompt_password(prompt).ok();
     (std::io::stdin().is_terminal() && !context.global.quiet).then_some(ask)
-}
-
-/// The command line as typed. Passwords are refused on it, so it holds none.
-pub fn command_line() -> String {
-    let words: Vec<_> = std::env::args().skip(1).collect();
-    std::iter::once("dbdyno".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::cli::args::Runs;
 use crate::cli::context::Context;
-use crate::cli::out;
+use crate::cli::{out, paths};
 use crate::error::{Error, Kind, Result};
+use crate::import::{self, Text};
 use crate::report::run_json;
 use crate::store::Store;
 
@@ -20,7 +21,8 @@ pub fn runs(context: &Context, what: &Runs) -> Result<()> {
         Runs::List => list(context),
         Runs::Show { run } => show(context, run),
         Runs::Export { runs, output } => export(context, runs, output.as_deref()),
-        Runs::Import { file } => import(context, file),
+        Runs::Import { file: Some(file), .. } => import(context, file),
+        Runs::Import { file: None, csv, platforms } => import_published(context, csv.as_deref(), platforms.as_deref()),
         Runs::Delete { runs } => delete(context, runs),
     }
 }
@@ -89,6 +91,24 @@ fn import(context: &Context, path: &Path) -> Result<()> {
     let counts = context.store()?.import(&place, &mut reader)?;
     if !context.global.quiet {
         eprintln!("imported {} runs with {} tests", counts.runs, counts.tests);
+    }
+    Ok(())
+}
+
+/// Published results as runs.
+fn import_published(context: &Context, csv: Option<&Path>, platforms: Option<&Path>) -> Result<()> {
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| unusable(path, &error));
+    let csv = csv.ok_or_else(|| Error::usage("runs import", "names no file").advise("give a file or --csv FILE"))?;
+    let (place, text) = (csv.display().to_string(), read(csv)?);
+    let platforms = platforms.map(|path| Ok((path.display().to_string(), read(path)?))).transpose()?;
+    let platforms = platforms.as_ref().map(|(place, text)| Text { place, text });
+    let command = paths::command_line();
+    let runs = import::published(Text { place: &place, text: &text }, platforms, &context.catalog()?, &command)?;
+    let parts = runs.iter().map(|run| (run.uid.as_str(), &run.run, run.tests.as_slice()));
+    context.store()?.add_runs(&place, parts)?;
+    if !context.global.quiet {
+        let tests: usize = runs.iter().map(|run| run.tests.len()).sum();
+        eprintln!("imported {} runs with {tests} tests", runs.len());
     }
     Ok(())
 }

@@ -1,0 +1,242 @@
+//! Published figures: which is the KPM, what they are in the columns of our reports, and how far they can be trusted.
+
+use crate::model::{Better, Kpm, KpmValue, Published, PublishedFigure, Reason, Status, TestResult, Verdict};
+
+/// A metric of publications: its name, the derived figure that it is (id and factor), and what it is as a KPM.
+struct Metric {
+    name: &'static str,
+    /// Id in `analysis::derive` and the factor to its unit.
+    figure: Option<(&'static str, f64)>,
+    kpm: Option<(Meaning, Better)>,
+}
+
+/// What a KPM of a publication is computed from.
+#[derive(Clone, Copy, PartialEq)]
+enum Meaning {
+    Ops,
+    Rows,
+    Units,
+    Time,
+}
+
+const fn metric(name: &'static str, id: &'static str, factor: f64) -> Metric {
+    Metric { name, figure: Some((id, factor)), kpm: None }
+}
+
+const fn rate(name: &'static str, figure: Option<(&'static str, f64)>, meaning: Meaning) -> Metric {
+    Metric { name, figure, kpm: Some((meaning, Better::Higher)) }
+}
+
+const fn time(name: &'static str, id: &'static str, factor: f64) -> Metric {
+    Metric { name, figure: Some((id, factor)), kpm: Some((Meaning::Time, Better::Lower)) }
+}
+
+/// Every metric that has a place in our reports, the best KPM first.
+const METRICS: &[Metric] = &[
+    rate("throughput_qps", Some(("ops_per_s", 1.0)), Meaning::Ops),
+    rate("throughput_tps", Some(("ops_per_s", 1.0)), Meaning::Ops),
+    rate("scan_rate_mbps", None, Meaning::Units),
+    rate("rows_per_s", Some(("rows_per_s", 1.0)), Meaning::Rows),
+    rate("ops_per_s", Some(("ops_per_s", 1.0)), Meaning::Ops),
+    rate("logical_reads_dbps", Some(("logical_reads_per_s", 1.0)), Meaning::Units),
+    rate("phys_read_iops", Some(("disk_reads_per_s", 1.0)), Meaning::Units),
+    rate("phys_write_iops", Some(("disk_writes_per_s", 1.0)), Meaning::Units),
+    rate("phys_read_mbps", Some(("disk_read_mb_per_s", 1.0)), Meaning::Units),
+    rate("phys_write_mbps", Some(("disk_write_mb_per_s", 1.0)), Meaning::Units),
+    time("service_time_ms", "service_time_ms", 1.0),
+    time("service_time_s", "service_time_ms", 1e3),
+    time("response_time_ms", "service_time_ms", 1.0),
+    time("elapsed_s", "elapsed_s", 1.0),
+    metric("cpu_busy_pct", "cpu_busy_pct", 1.0),
+    metric("cpu_user_pct", "cpu_user_pct", 1.0),
+    metric("cpu_sys_pct", "cpu_sys_pct", 1.0),
+    metric("cpu_idle_pct", "cpu_idle_pct", 1.0),
+    metric("cpu_iowait_pct", "cpu_iowait_pct", 1.0),
+    metric("throughput_qps_per_cpu", "ops_per_s_job", 1.0),
+    metric("scan_rate_mbps_per_cpu", "units_per_s_job", 1.0),
+    metric("logical_reads_dbps_per_cpu", "logical_reads_per_s_job", 1.0),
+    metric("buffer_cache_hit_pct", "buffer_hit_pct", 1.0),
+    metric("flash_cache_hit_pct", "os_cache_hit_pct", 1.0),
+    metric("physical_reads_dbps", "physical_reads_per_s", 1.0),
+    metric("phys_total_iops", "disk_io_per_s", 1.0),
+    metric("redo_mbps", "redo_mb_per_s", 1.0),
+    metric("redo_kb_per_tx", "redo_kb_per_transaction", 1.0),
+    metric("log_file_sync_ms", "log_sync_ms", 1.0),
+    metric("io_read_time_ms", "read_service_ms", 1.0),
+];
+
+/// Why a figure of a publication may say less than it seems: part of its note, status, code, what it means.
+const DOUBTS: &[(&str, Status, &str, &str)] = &[
+    ("misprint in source", Status::Invalid, "misprint", "the source contradicts itself"),
+    ("doubtful", Status::Conditional, "doubtful", "read, but not provable"),
+    ("lower bound", Status::Conditional, "lower-bound", "the platform could do more"),
+    ("caution", Status::Conditional, "caution", "inconsistent or untypical, as printed"),
+    ("approximate", Status::Conditional, "approximate", "a statement of the text, rounded"),
+    ("restored", Status::Valid, "restored", "digits recovered by arithmetic or from a second place"),
+];
+
+/// True if the metric is a rate that can be a KPM.
+pub fn is_rate(metric: &str) -> bool {
+    known(metric).is_some_and(|known| known.kpm.is_some_and(|(_, better)| better == Better::Higher))
+}
+
+/// Place in the order of preference as a KPM; none if the metric is no KPM.
+pub fn rank(metric: &str) -> Option<usize> {
+    METRICS.iter().position(|known| known.name == metric && known.kpm.is_some())
+}
+
+/// The published figure as a KPM definition; none if it is none.
+pub fn as_kpm(figure: &PublishedFigure) -> Option<Kpm> {
+    let (meaning, better) = known(&figure.metric)?.kpm?;
+    let value = match meaning {
+        Meaning::Ops => KpmValue::Ops,
+        Meaning::Rows => KpmValue::Rows,
+        Meaning::Units => KpmValue::Units,
+        Meaning::Time => KpmValue::ServiceTime,
+    };
+    Some(Kpm { value, unit: figure.unit.clone(), better, scale: 1.0 })
+}
+
+/// The derived figure `id` from what is published of a test; why it is absent.
+///
+/// # Errors
+/// The source does not print it.
+pub fn derived(published: &Published, id: &str) -> Result<f64, String> {
+    let place = |known: &&Metric| known.figure.is_some_and(|(figure, _)| figure == id);
+    let printed = METRICS.iter().filter(place).find_map(|known| {
+        let (_, factor) = known.figure?;
+        // A rate of 0 beside others means that the test does not count it.
+        let figure = published.figure(known.name)?;
+        Some(figure.value * factor).filter(|value| *value > 0.0 || known.kpm.is_none())
+    });
+    printed.ok_or_else(|| "the source does not print it".to_string())
+}
+
+fn known(metric: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|known| known.name == metric)
+}
+
+/// Fills the figures of a published test that have fields of their own: KPM, rates, service time, elapsed seconds.
+pub fn fill(test: &mut TestResult) {
+    let Some(published) = test.published.take() else { return };
+    let get = |id| derived(&published, id).ok();
+    let kpm = published.kpm.as_deref().and_then(|name| published.figure(name));
+    if let Some((figure, kpm)) = kpm.and_then(|figure| Some((figure, as_kpm(figure)?))) {
+        (test.kpm, test.kpm_value) = (kpm, Some(figure.value));
+    }
+    let second = second(&published).and_then(|figure| Some((figure.value, as_kpm(figure)?)));
+    (test.second_value, test.second) = second.unzip();
+    test.ops_per_s = get("ops_per_s").unwrap_or(0.0);
+    test.rows_per_s = get("rows_per_s").unwrap_or(0.0);
+    test.latency.mean_us = get("service_time_ms").map(|ms| ms * 1000.0);
+    test.window_s = get("elapsed_s").unwrap_or(0.0);
+    test.published = Some(published);
+}
+
+/// The best figure after the KPM: its service time if it is printed, else another rate.
+fn second(published: &Published) -> Option<&PublishedFigure> {
+    let others = || published.figures.iter().filter(|figure| Some(&figure.metric) != published.kpm.as_ref());
+    let is_time =
+        |name: &str| known(name).is_some_and(|known| known.figure.is_some_and(|(id, _)| id == "service_time_ms"));
+    let time = others().find(|figure| is_time(&figure.metric));
+    let rates = others().filter(|figure| is_rate(&figure.metric) && figure.value > 0.0);
+    time.or_else(|| rates.min_by_key(|figure| rank(&figure.metric)))
+}
+
+/// What the notes of a figure say against it, as reasons; `status` never worse than what the note itself means.
+pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
+    let bound = figure.metric.ends_with("_low") || figure.metric.ends_with("_high");
+    let bound = bound
+        .then(|| reason(Status::Conditional, "bound", format!("{}: the source gives only a bound", figure.metric)));
+    let parts = figure.note.split("; ").filter_map(|part| {
+        let (_, status, code, meaning) = DOUBTS.iter().find(|(words, ..)| part.contains(words))?;
+        Some(reason(*status, code, format!("{} = {} {}: {part} ({meaning})", figure.metric, figure.value, figure.unit)))
+    });
+    bound.into_iter().chain(parts).collect()
+}
+
+/// The verdict on a published test: what its KPM's note says decides, what is said of its other figures is a note.
+pub fn judge(published: &Published, origin: &str, checks: Vec<Reason>) -> Verdict {
+    let origin = reason(Status::Valid, "published", format!("published, not measured by us: {origin}"));
+    let all = published.figures.iter().flat_map(|figure| {
+        let is_kpm = published.kpm.as_ref() == Some(&figure.metric);
+        let status = move |doubt: Reason| if is_kpm { doubt } else { Reason { status: Status::Valid, ..doubt } };
+        doubts(figure).into_iter().map(status)
+    });
+    let unstated = published.kpm.is_none();
+    let unstated = unstated
+        .then(|| reason(Status::Conditional, "no-kpm", "the source states no figure that is a KPM here".into()));
+    Verdict::from_reasons(all.chain(unstated).chain(checks).chain([origin]).collect())
+}
+
+fn reason(status: Status, code: &str, text: String) -> Reason {
+    Reason { status, code: code.into(), text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::PublishedKind;
+
+    fn published(figures: &[(&str, f64, &str, &str)], kpm: &str) -> Published {
+        let figure = |&(metric, value, unit, note): &(&str, f64, &str, &str)| PublishedFigure {
+            metric: metric.into(),
+            value,
+            unit: unit.into(),
+            note: note.into(),
+        };
+        Published {
+            kind: PublishedKind::Point,
+            code: "T1".into(),
+            description: String::new(),
+            place: String::new(),
+            nodes: Some(1),
+            jobs: Some(4),
+            threads: None,
+            update_pct: None,
+            kpm: Some(kpm.into()),
+            figures: figures.iter().map(figure).collect(),
+        }
+    }
+
+    #[test]
+    fn every_metric_stands_once_and_its_figure_is_one_of_ours() {
+        let derived = crate::analysis::derive(&crate::analysis::fixture::result());
+        for (at, metric) in METRICS.iter().enumerate() {
+            assert!(METRICS[..at].iter().all(|other| other.name != metric.name), "{}", metric.name);
+            assert!(metric.figure.is_none_or(|(id, _)| derived.figure(id).is_some()), "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn figures_come_in_our_units_and_what_is_not_printed_is_unknown() {
+        let printed =
+            published(&[("service_time_s", 0.000_12, "s", ""), ("rows_per_s", 0.0, "rows/s", "")], "service_time_s");
+        assert!((derived(&printed, "service_time_ms").unwrap() - 0.12).abs() < 1e-12);
+        assert_eq!(derived(&printed, "rows_per_s"), Err("the source does not print it".into()));
+        assert!(derived(&printed, "cpu_busy_pct").is_err());
+    }
+
+    #[test]
+    fn a_note_on_the_kpm_decides_and_one_on_another_figure_is_a_note() {
+        let figures = [
+            ("rows_per_s", 10.0, "rows/s", "table 4; lower bound: 20 s timing floor (implied elapsed 21 s)"),
+            ("phys_read_iops", 5.0, "IOPS", "run=1 test=2; doubtful: assumed"),
+        ];
+        let verdict = judge(&published(&figures, "rows_per_s"), "S, suite 1", vec![]);
+        let codes: Vec<_> = verdict.reasons.iter().map(|reason| (reason.status, reason.code.as_str())).collect();
+        let expected =
+            [(Status::Conditional, "lower-bound"), (Status::Valid, "doubtful"), (Status::Valid, "published")];
+        assert_eq!(codes, expected);
+        assert_eq!(judge(&published(&figures, "phys_read_iops"), "", vec![]).reasons[0].code, "doubtful");
+    }
+
+    #[test]
+    fn a_misprint_is_invalid_and_a_bound_conditional() {
+        let misprint =
+            published(&[("elapsed_s", 21.0, "s", "misprint in source: seconds instead of kops/s")], "elapsed_s");
+        assert_eq!(judge(&misprint, "", vec![]).status, Status::Invalid);
+        let bound = published(&[("rows_per_s_low", 9000.0, "rows/s", "text")], "rows_per_s_low");
+        assert_eq!(judge(&bound, "", vec![]).status, Status::Conditional);
+    }
+}

@@ -1,0 +1,69 @@
+//! What the words of publications mean: their codes as workloads, their platform tables as a disclosure.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::files::File;
+use super::wire::read_toml;
+use crate::error::{Error, Result};
+
+/// `published/*.toml`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PublishedWords {
+    pub codes: Vec<PublishedCode>,
+    /// Section of the disclosure -> fact -> the attributes that give it, best first.
+    pub disclosure: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+}
+
+/// The workload that a code of a publication corresponds to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedCode {
+    /// Empty for a test without a code: then its description decides.
+    #[serde(default)]
+    pub code: String,
+    #[serde(default)]
+    pub description: String,
+    pub workload: String,
+    pub group: String,
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CodesFile {
+    code: Vec<PublishedCode>,
+}
+
+impl PublishedWords {
+    /// The entry of a code, or of a description if there is no code.
+    pub fn code(&self, code: &str, description: &str) -> Option<&PublishedCode> {
+        self.codes.iter().find(|known| match code {
+            "" => known.code.is_empty() && known.description == description,
+            code => known.code == code,
+        })
+    }
+}
+
+/// Reads one file; what an earlier layer said of the same code or fact is replaced.
+pub(super) fn add(words: &mut PublishedWords, file: &File) -> Result<()> {
+    match file.stem() {
+        "codes" => {
+            let CodesFile { code } = read_toml(file)?;
+            words.codes.splice(0..0, code);
+        }
+        "disclosure" => {
+            let sections: BTreeMap<String, BTreeMap<String, Vec<String>>> = read_toml(file)?;
+            for (section, facts) in sections {
+                words.disclosure.entry(section).or_default().extend(facts);
+            }
+        }
+        _ => {
+            let error = Error::usage(&file.label, "a catalogue has no file of this name here");
+            return Err(error.advise("published/ holds codes.toml and disclosure.toml"));
+        }
+    }
+    Ok(())
+}

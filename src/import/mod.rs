@@ -1,0 +1,48 @@
+//! Published results as runs: reads the documented CSV forms (`data/reference/README.md`), names the workloads that
+//! the codes stand for, chooses each test's KPM, and judges every figure by its note and by our own checks.
+
+mod kpm;
+mod platform;
+mod record;
+mod rows;
+
+use crate::catalog::Catalog;
+use crate::error::Result;
+use crate::model::{RunRecord, TestResult};
+
+/// A run made from a publication.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedRun {
+    /// The same whenever the same rows are imported, so that a second import is noticed.
+    pub uid: String,
+    pub run: RunRecord,
+    pub tests: Vec<TestResult>,
+}
+
+/// A file's text, and how messages name it.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<'a> {
+    pub place: &'a str,
+    pub text: &'a str,
+}
+
+/// The runs of the results in `results`: one per study, platform and size of the database, in order of appearance.
+/// `platforms` describes the platforms; `command` is what made the import.
+///
+/// # Errors
+/// `file:line` of a row that is not of the documented form.
+pub fn published(
+    results: Text<'_>,
+    platforms: Option<Text<'_>>,
+    catalog: &Catalog,
+    command: &str,
+) -> Result<Vec<ImportedRun>> {
+    let rows = rows::read(results)?;
+    let platforms = platforms.map(platform::read).transpose()?.unwrap_or_default();
+    let mut runs = record::runs(&rows, &platforms, catalog, command);
+    let checks = crate::analysis::slips::of_tables(&runs.iter().map(|run| run.tests.as_slice()).collect::<Vec<_>>());
+    for (run, checks) in runs.iter_mut().zip(checks) {
+        record::judge(run, checks);
+    }
+    Ok(runs)
+}

@@ -1,0 +1,162 @@
+//! The long form of published results: one row per printed number.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Text;
+use crate::error::{Error, Result};
+use crate::model::{Published, PublishedFigure, PublishedKind};
+
+/// A row of the file.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Row {
+    pub source: String,
+    pub study: String,
+    pub platform: String,
+    #[serde(default)]
+    pub engine: String,
+    #[serde(default)]
+    pub suite: String,
+    pub database_size_gb: Option<f64>,
+    #[serde(default)]
+    pub test_code: String,
+    #[serde(default)]
+    pub description: String,
+    pub kind: PublishedKind,
+    pub nodes: Option<u32>,
+    pub jobs: Option<u32>,
+    pub threads: Option<u32>,
+    pub update_pct: Option<f64>,
+    pub metric: String,
+    pub value: f64,
+    pub unit: String,
+    #[serde(default)]
+    pub note: String,
+}
+
+/// All rows.
+///
+/// # Errors
+/// `file:line` of a row that does not fit, or that the file has none.
+pub fn read(results: Text<'_>) -> Result<Vec<Row>> {
+    let rows: Vec<Row> = records(results)?;
+    match rows.is_empty() {
+        true => Err(Error::usage(results.place, "holds no result").advise("see data/reference/README.md for the form")),
+        false => Ok(rows),
+    }
+}
+
+/// The records of a CSV file with a header line.
+///
+/// # Errors
+/// `file:line` of a record that does not fit.
+pub fn records<T: serde::de::DeserializeOwned>(file: Text<'_>) -> Result<Vec<T>> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file.text.as_bytes());
+    let wrong = |error: csv::Error| {
+        let line = error.position().map_or(1, csv::Position::line);
+        let what = match error.into_kind() {
+            csv::ErrorKind::Deserialize { err, .. } => err.to_string(),
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                format!("the record has {len} fields, the header {expected_len}")
+            }
+            other => format!("is no CSV of the documented form ({other:?})"),
+        };
+        Error::usage(format!("{}:{line}", file.place), what)
+            .advise("nothing was imported; see data/reference/README.md for the form")
+    };
+    reader.deserialize().collect::<std::result::Result<_, _>>().map_err(wrong)
+}
+
+impl Row {
+    /// The place in the run table: the note's part `run=R test=T`.
+    fn place(&self) -> &str {
+        self.note.split("; ").find(|part| part.starts_with("run=") && part.contains(" test=")).unwrap_or_default()
+    }
+
+    /// What makes rows belong to one test.
+    fn identity(&self) -> String {
+        let Row { test_code, description, kind, nodes, jobs, threads, update_pct, .. } = self;
+        format!(
+            "{test_code}|{description}|{}|{nodes:?}|{jobs:?}|{threads:?}|{update_pct:?}|{}",
+            kind.name(),
+            self.place()
+        )
+    }
+
+    fn figure(&self) -> PublishedFigure {
+        let Row { metric, value, unit, note, .. } = self;
+        PublishedFigure { metric: metric.clone(), value: *value, unit: unit.clone(), note: note.clone() }
+    }
+
+    fn test(&self) -> Published {
+        Published {
+            kind: self.kind,
+            code: self.test_code.clone(),
+            description: self.description.clone(),
+            place: self.place().into(),
+            nodes: self.nodes,
+            jobs: self.jobs,
+            threads: self.threads,
+            update_pct: self.update_pct,
+            kpm: None,
+            figures: Vec::new(),
+        }
+    }
+}
+
+/// The tests of some rows, in order of appearance, with all their figures. A figure that a test has already (the same
+/// number printed twice) makes a test of its own.
+pub fn tests(rows: &[&Row]) -> Vec<Published> {
+    let mut tests: Vec<Published> = Vec::new();
+    let mut latest: BTreeMap<String, usize> = BTreeMap::new();
+    for row in rows {
+        let at = latest.get(&row.identity()).copied().filter(|&at| tests[at].figure(&row.metric).is_none());
+        let at = at.unwrap_or_else(|| {
+            tests.push(row.test());
+            tests.len() - 1
+        });
+        latest.insert(row.identity(), at);
+        tests[at].figures.push(row.figure());
+    }
+    tests
+}
+
+#[cfg(test)]
+mod tests_of_rows {
+    use super::*;
+
+    const HEAD: &str = "source,study,platform,engine,suite,database_size_gb,test_code,description,kind,nodes,jobs,threads,\
+        update_pct,metric,value,unit,note\n";
+
+    fn rows(lines: &str) -> Result<Vec<Row>> {
+        read(Text { place: "r.csv", text: &format!("{HEAD}{lines}") })
+    }
+
+    #[test]
+    fn rows_of_one_identity_are_one_test_and_a_second_run_is_another() {
+        let rows = rows(
+            "s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,10,ops/s,run=1 test=2\n\
+             s,st,p,e,u,512,T1,d,point,1,4,,,cpu_busy_pct,50,%,\"run=1 test=2; printed, so\"\n\
+             s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,11,ops/s,run=1 test=3\n",
+        );
+        let rows = rows.unwrap();
+        let tests = tests(&rows.iter().collect::<Vec<_>>());
+        let seen: Vec<_> = tests.iter().map(|test| (test.place.as_str(), test.figures.len())).collect();
+        assert_eq!(seen, [("run=1 test=2", 2), ("run=1 test=3", 1)]);
+        assert_eq!((tests[0].jobs, tests[0].threads), (Some(4), None));
+    }
+
+    #[test]
+    fn a_row_that_does_not_fit_is_named_by_its_line() {
+        for (line, words) in [
+            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,fast,ops/s,\n", "r.csv:2: "),
+            ("s,st,p,e,u,512,T1,d,guess,1,4,,,ops_per_s,1,ops/s,\n", "unknown variant"),
+            ("s,st,p\n", "3 fields"),
+            ("", "holds no result"),
+        ] {
+            let error = rows(line).unwrap_err().to_string();
+            assert!(error.contains(words) && !error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Results that somebody else measured and published: where they come from, and every figure as it was printed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Who measured a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunKind {
+    /// We did.
+    #[default]
+    Measured,
+    /// A publication states it; see `Provenance`.
+    Published,
+}
+
+impl RunKind {
+    /// As stored and printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunKind::Measured => "measured",
+            RunKind::Published => "published",
+        }
+    }
+}
+
+/// Where a published run comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Documents, as the import names them.
+    pub sources: Vec<String>,
+    pub study: String,
+    /// The benchmark suite with its version.
+    pub suite: String,
+    /// Id of the platform in the reference data.
+    pub platform: String,
+    /// What is known of the platform, in the words of the reference data.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, String>,
+}
+
+/// What a published figure states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PublishedKind {
+    /// A row of a run table, a chart label or a sentence, at a given number of jobs.
+    Point,
+    /// The figure at one job.
+    Speed,
+    /// The best figure at any number of jobs; that number is mostly not printed.
+    Throughput,
+}
+
+impl PublishedKind {
+    /// As written in the reference data.
+    pub fn name(self) -> &'static str {
+        match self {
+            PublishedKind::Point => "point",
+            PublishedKind::Speed => "speed",
+            PublishedKind::Throughput => "throughput",
+        }
+    }
+}
+
+/// A published test: what identifies it, and every figure that is printed of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    pub kind: PublishedKind,
+    /// The code that the publication uses (`T611`); empty if it has none.
+    pub code: String,
+    pub description: String,
+    /// Place in the publication's run table: `run=2 test=1`; empty if it stands elsewhere.
+    pub place: String,
+    pub nodes: Option<u32>,
+    pub jobs: Option<u32>,
+    pub threads: Option<u32>,
+    pub update_pct: Option<f64>,
+    /// Name of the figure that is the test's KPM.
+    pub kpm: Option<String>,
+    pub figures: Vec<PublishedFigure>,
+}
+
+/// One printed figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedFigure {
+    /// `throughput_qps`, `cpu_busy_pct`, ...; an ending `_low` or `_high` means that only a bound is stated.
+    pub metric: String,
+    pub value: f64,
+    pub unit: String,
+    /// Origin and doubts, parts separated by `; `.
+    pub note: String,
+}
+
+impl Published {
+    /// The figure of this name.
+    pub fn figure(&self, metric: &str) -> Option<&PublishedFigure> {
+        self.figures.iter().find(|figure| figure.metric == metric)
+    }
+}
