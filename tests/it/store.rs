@@ -56,7 +56,7 @@ fn what_becomes_known_later_is_updated_and_the_list_counts_tests() {
     assert_eq!(store.run("last").unwrap(), run);
     store.finish_run(id, RunStatus::Interrupted).unwrap();
     let listed = store.runs().unwrap();
-    assert_eq!((listed.len(), listed[0].tests, listed[0].status), (1, 11, RunStatus::Interrupted));
+    assert_eq!((listed.len(), listed[0].tests, listed[0].status), (1, 12, RunStatus::Interrupted));
     assert!(store.run("last").unwrap().ended_at.unwrap().ends_with('Z'));
     let json = serde_json::to_value(&listed[0]).unwrap();
     let keys: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
@@ -82,7 +82,7 @@ fn deleting_a_run_leaves_nothing_of_it_and_nothing_of_others_goes() {
     store.delete(first).unwrap();
     assert_eq!(store.tests(second).unwrap(), fixture::tests());
     let connection = Connection::open(store.path()).unwrap();
-    for (table, rows) in [("run", 1), ("load", 2), ("test", 11), ("series", 132), ("snapshot", 44)] {
+    for (table, rows) in [("run", 1), ("load", 2), ("test", 12), ("series", 144), ("snapshot", 48)] {
         let sql = format!("SELECT count(*) FROM {table}");
         assert_eq!(connection.query_row(&sql, [], |row| row.get::<_, i64>(0)), Ok(rows), "{table}");
     }
@@ -92,14 +92,14 @@ fn deleting_a_run_leaves_nothing_of_it_and_nothing_of_others_goes() {
 fn a_test_that_cannot_be_stored_leaves_no_part_of_it() {
     let (_dir, mut store, id) = filled();
     let mut test = fixture::tests().remove(0);
-    test.seq = 12;
+    test.seq = 13;
     test.series[5].ops = f64::NAN;
     assert!(store.save_test(id, &test).is_err());
-    assert_eq!(store.runs().unwrap()[0].tests, 11);
+    assert_eq!(store.runs().unwrap()[0].tests, 12);
     test.series[5].ops = 1.0;
     test.counters.set("rate", f64::INFINITY);
     store.save_test(id, &test).unwrap();
-    assert_eq!(store.tests(id).unwrap()[11].counters.get("rate"), None, "no number is unknown");
+    assert_eq!(store.tests(id).unwrap()[12].counters.get("rate"), None, "no number is unknown");
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn two_writers_and_a_reader_get_along() {
         let mut store = Store::open(&path).unwrap();
         add(&mut store, fixture::run())
     });
-    for seq in 12..32 {
+    for seq in 13..33 {
         store.save_test(first, &TestResult { seq, ..fixture::tests().remove(0) }).unwrap();
         store.runs().unwrap();
     }
     let second = writer.join().unwrap();
-    assert_eq!((store.tests(first).unwrap().len(), store.tests(second).unwrap().len()), (31, 11));
+    assert_eq!((store.tests(first).unwrap().len(), store.tests(second).unwrap().len()), (32, 12));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn export_and_import_lose_nothing() {
     store.delete(1).unwrap();
     let text = exported(&store);
     let (_other_dir, other, counts) = imported(&text);
-    assert_eq!(counts.unwrap(), Counts { runs: 1, tests: 11 });
+    assert_eq!(counts.unwrap(), Counts { runs: 1, tests: 12 });
     let with_old_id = exported(&other).replace("\"id\":1,", &format!("\"id\":{second},"));
     assert_eq!(with_old_id, text);
 }
@@ -222,7 +222,7 @@ fn a_bad_import_is_refused_with_its_line_and_imports_nothing() {
         (lines[..5].join("\n"), "runs.jsonl:5: the file ends here"),
         (text[..text.len() / 2].to_owned(), "damaged line"),
         (without(1), "runs.jsonl:2: this line must not stand here"),
-        (without(4), "runs.jsonl:13: 1 runs and 10 tests, but 1 and 11 were written"),
+        (without(4), "runs.jsonl:14: 1 runs and 11 tests, but 1 and 12 were written"),
         (text.replacen("\"seq\":3", "\"seq\":2", 1), "runs.jsonl:5: does not fit"),
     ];
     for (text, expected) in cases {
