@@ -113,6 +113,7 @@ impl Lab {
             definition: &self.definition,
             words: Vec::new(),
             blocks: &self.catalog.dataset(&self.definition.id)?.blocks,
+            lasting: false,
             label: self.engine.name(),
         })
     }

@@ -78,6 +78,14 @@ impl Platform {
         self.target.label()
     }
 
+    /// True if the database is there after we have closed it, or died.
+    pub fn lasting(&self) -> bool {
+        let was_kept = self.server.as_ref().is_some_and(PrivateServer::was_kept);
+        let existed = self.file.as_ref().is_some_and(|file| file.existed);
+        let existing = matches!(self.target, Target::Existing { .. });
+        existing || self.keep == Keep::Yes || was_kept || existed
+    }
+
     /// Closes it: stops and removes what was created, or says how to get at what is kept.
     ///
     /// # Errors
@@ -106,6 +114,9 @@ fn start_server(request: &PlatformRequest<'_>, events: &Sink<'_>) -> Result<Priv
         settings: request.settings.clone(),
     };
     let server = server::start(engine, &options)?;
+    if request.keep == Keep::Yes {
+        server.keep_whatever_happens()?;
+    }
     events(Event::Note(&format!("private {engine} server {} is up", server.version())));
     Ok(server)
 }

@@ -148,6 +148,7 @@ pub fn make_site<'a>(
         definition,
         blocks: &catalog.dataset(DATA_SET)?.blocks,
         words: own_words(catalog),
+        lasting: platform.lasting(),
         label,
     })
 }
@@ -183,11 +184,11 @@ pub fn load_with(
         LoadEvent::Loaded(result) => events(Event::Loaded(result)),
         other => events(Event::Load(other)),
     };
-    let loaded = dataset::ensure(site, request, Watch { events: &tell, cancel: &flag });
+    let loaded = dataset::ensure(site, request, Watch { events: &tell, cancel: &flag })?;
     if interrupt.is_set() {
-        return Err(Error::new(Kind::Interrupted, "load", "interrupted; what was created is dropped"));
+        return Err(Error::new(Kind::Interrupted, "load", "interrupted"));
     }
-    loaded
+    Ok(loaded)
 }
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.

@@ -145,11 +145,11 @@ impl Console {
             LoadEvent::Progress { rows_done, rows_total, .. } => {
                 self.progress(*rows_done as f64, *rows_total as f64, text);
             }
-            LoadEvent::Phase { .. } => {
+            LoadEvent::Phase { .. } | LoadEvent::Left { .. } => {
                 self.style(SPINNER);
                 self.bar.set_message(text);
             }
-            LoadEvent::Reused { .. } | LoadEvent::Loaded(_) => self.line(&text),
+            LoadEvent::Reused { .. } | LoadEvent::Resumed { .. } | LoadEvent::Loaded(_) => self.line(&text),
         }
     }
 

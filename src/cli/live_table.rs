@@ -104,6 +104,12 @@ pub fn shortened(text: &str, width: usize) -> String {
 pub fn loading(event: &LoadEvent) -> String {
     match event {
         LoadEvent::Reused { table, rows } => format!("table {table}: {} rows are there already", number(*rows as f64)),
+        LoadEvent::Resumed { table, rows_done, rows_total } => {
+            let percent = 100.0 * *rows_done as f64 / (*rows_total).max(1) as f64;
+            let (done, total) = (number(*rows_done as f64), number(*rows_total as f64));
+            format!("table {table}: goes on at {percent:.0} %, {done} of {total} rows are in")
+        }
+        LoadEvent::Left { table, phase, left_s } => format!("table {table}: {phase}, {} left", time(*left_s)),
         LoadEvent::Phase { table, phase } => format!("table {table}: {phase}"),
         LoadEvent::Progress { table, mb_per_s, left_s, .. } => {
             format!("loading table {table}, {} MB/s, {} left", number(*mb_per_s), time(*left_s))
@@ -119,6 +125,10 @@ pub fn load_line(load: &LoadResult) -> String {
         return format!("table {}: {rows} rows were there already, verified", load.table);
     }
     let seconds = load.rows_s + load.index_s + load.analyze_s;
+    if load.resumed_rows > 0 {
+        let missing = number((load.rows - load.resumed_rows) as f64);
+        return format!("table {}: the last {missing} of {rows} rows in {seconds:.1} s, verified", load.table);
+    }
     let mb_per_s = (load.table_bytes + load.index_bytes) as f64 / 1e6 / seconds.max(1e-9);
     format!("table {}: {rows} rows in {seconds:.1} s, {} MB/s with indexes, verified", load.table, number(mb_per_s))
 }

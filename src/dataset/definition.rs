@@ -49,6 +49,8 @@ pub struct Site<'a> {
     /// First words of the names of what the catalogue's tests make beside the data set: its groups in lower case, and
     /// `w` of the generated routines.
     pub words: Vec<String>,
+    /// True if the database is there after our end, so that a load that breaks off can go on later.
+    pub lasting: bool,
     /// The target without password, for errors.
     pub label: &'a str,
 }

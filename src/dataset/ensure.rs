@@ -1,53 +1,84 @@
 //! Brings the requested tables into being, or finds that they are there.
 
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
 use crate::engine::Session;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::model::rows::{ROW_STEP, RowFunction, table_rows};
 use crate::model::{Facts, LoadResult, TableRef};
 
-use super::{Checksum, LoadEvent, LoadedDataset, Request, Site, Table, Watch, clean, load, space, state, verify};
+use super::build::{Begun, Builder};
+use super::forecast::{Forecast, Todo};
+use super::state::Remembered;
+use super::{Checksum, LoadEvent, LoadedDataset, Request, Site, Table, Watch, chunks, clean, load, space, state};
 
-/// How often somebody looks whether the load is to stop.
-const ATTENTION: Duration = Duration::from_millis(100);
+/// What there is of a table before loading.
+enum Found {
+    Complete(Remembered),
+    /// These rows are in, from a load that broke off.
+    Begun(Vec<Range<u64>>),
+    Nothing,
+}
 
-/// Makes sure that the tables of `request` are there, loaded and verified.
+impl Found {
+    fn rows_in(&self) -> u64 {
+        match self {
+            Found::Begun(done) => chunks::rows_in(done),
+            Found::Complete(_) | Found::Nothing => 0,
+        }
+    }
+}
+
+/// Makes sure that the tables of `request` are there, loaded and verified. A load that broke off goes on where it was.
 ///
 /// # Errors
-/// Too little space (nothing created), disk full or an interrupt (the table under way is dropped), wrong rows.
+/// Too little space (nothing created), disk full, a lost connection or an interrupt (the line says whether what is
+/// loaded stays), wrong rows.
 pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<LoadedDataset> {
     let tables = tables(site, request);
     let found = look(site, &tables)?;
-    let missing = tables.iter().zip(&found).filter(|(_, found)| found.is_none());
-    if found.iter().any(Option::is_none) {
-        space::check(site, missing.map(|(table, _)| table))?;
+    let missing = || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, Found::Complete(_)));
+    if missing().next().is_some() {
+        space::check(site, missing().map(|(table, found)| table.rows.table_rows - found.rows_in()).sum())?;
     }
+    let todo = missing().map(|(table, found)| {
+        let rows = table.rows.table_rows;
+        Todo { rows, missing: rows - found.rows_in(), indexes: site.definition.indexes.len() }
+    });
+    let builder =
+        Builder::new(site, load::sessions(site, request.sessions), watch, Forecast::new(&todo.collect::<Vec<_>>()));
     let mut loads = Vec::new();
     for (table, found) in tables.iter().zip(found) {
+        let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
         loads.push(match found {
-            Some(known) => reuse(site, table, &known, watch),
-            None => load_table(site, table, request.sessions, watch)?,
+            Found::Complete(known) => reuse(site, table, &known, watch),
+            Found::Begun(done) => builder.load(table, &id, &Begun { done })?,
+            Found::Nothing => builder.load(table, &id, &Begun::default())?,
         });
     }
     let data_set_id = data_set_id(site.definition.revision, &tables);
     Ok(LoadedDataset { tables: facts(site, request, &tables, &loads)?, loads, data_set_id })
 }
 
-/// What is known of each table, after leftovers of a killed run are removed.
-fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Option<state::Remembered>>> {
+/// What there is of each table, after leftovers of a killed run are removed.
+fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Found>> {
     let mut session = site.session()?;
     clean::drop_leftovers(site, session.as_mut())?;
-    site.execute(session.as_mut(), "state.create", &site.values())?;
-    let find = |table: &Table| {
-        let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
-        state::find(site, session.as_mut(), table, &id)
-    };
-    tables.iter().map(find).collect()
+    for block in ["state.create", "chunks.create"] {
+        site.execute(session.as_mut(), block, &site.values())?;
+    }
+    tables.iter().map(|table| look_for(site, session.as_mut(), table)).collect()
+}
+
+fn look_for(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<Found> {
+    let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
+    if let Some(known) = state::find(site, session, table, &id)? {
+        return Ok(Found::Complete(known));
+    }
+    let done = chunks::found(site, session, table, &id)?;
+    Ok(if done.is_empty() { Found::Nothing } else { Found::Begun(done) })
 }
 
 /// The tables of a request at their size.
@@ -77,7 +108,7 @@ pub fn data_set_id(revision: u32, tables: &[Table]) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn reuse(site: &Site<'_>, table: &Table, known: &state::Remembered, watch: Watch<'_>) -> LoadResult {
+fn reuse(site: &Site<'_>, table: &Table, known: &Remembered, watch: Watch<'_>) -> LoadResult {
     (watch.events)(LoadEvent::Reused { table: table.name.clone(), rows: table.rows.table_rows });
     LoadResult {
         table: table.name.clone(),
@@ -90,100 +121,8 @@ fn reuse(site: &Site<'_>, table: &Table, known: &state::Remembered, watch: Watch
         method: site.db.load_method().to_string(),
         sessions: 0,
         loaded: false,
+        resumed_rows: 0,
     }
-}
-
-/// Loads one table from nothing; on failure drops it again.
-fn load_table(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'_>) -> Result<LoadResult> {
-    forget(site, table)?;
-    let loaded = cancellable(site, watch, || build(site, table, load::sessions(site, sessions), watch));
-    let loaded = loaded.map_err(|error| undone(site, table, watch, error))?;
-    (watch.events)(LoadEvent::Loaded(loaded.clone()));
-    Ok(loaded)
-}
-
-fn forget(site: &Site<'_>, table: &Table) -> Result<()> {
-    let (mut session, values) = (site.session()?, table.values(site));
-    site.execute(session.as_mut(), "state.forget", &values)?;
-    site.execute(session.as_mut(), "drop", &values).map(|_| ())
-}
-
-/// Runs `work`; once the watcher cancels, statements that run are cancelled too until `work` returns.
-fn cancellable<T>(site: &Site<'_>, watch: Watch<'_>, work: impl FnOnce() -> T) -> T {
-    let (done, wait_for_done) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while wait_for_done.recv_timeout(ATTENTION) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if watch.cancel.load(Relaxed) {
-                    site.db.cancel();
-                }
-            }
-        });
-        let result = work();
-        drop(done);
-        result
-    })
-}
-
-/// Drops what a failed load created; the error to tell says so, or that it could not be done.
-fn undone(site: &Site<'_>, table: &Table, watch: Watch<'_>, error: Error) -> Error {
-    let name = table.full_name(site);
-    let dropped = site.session().and_then(|mut fresh| site.execute(fresh.as_mut(), "drop", &table.values(site)));
-    let fate = if dropped.is_ok() { "was dropped again" } else { "could not be dropped" };
-    let (kind, what) = match watch.cancel.load(Relaxed) {
-        true => (Kind::Interrupted, "load interrupted".to_string()),
-        false => (error.kind, format!("loading {} failed: {}", table.name, error.what)),
-    };
-    Error::new(kind, error.place, format!("{what}; table {name} {fate}")).advise(error.advice)
-}
-
-fn build(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'_>) -> Result<LoadResult> {
-    let values = table.values(site);
-    let phase = |phase| (watch.events)(LoadEvent::Phase { table: table.name.clone(), phase });
-    // No session of ours stays open beside the load: an engine may want the file for itself.
-    site.execute(site.session()?.as_mut(), &format!("create.{}", table.org), &values)?;
-    phase("rows");
-    let rows_s = timed(|| load::rows(site, table, sessions, watch))?;
-    phase("indexes");
-    let index_s = timed(|| load::indexes(site, table, watch))?;
-    phase("statistics");
-    let mut session = site.session()?;
-    let session = session.as_mut();
-    let analyze_s = timed(|| site.execute(session, "analyze", &values).map(|_| ()))?;
-    phase("verify");
-    let checksum = Checksum::of_table(table.rows, u64::from(sessions));
-    verify::check_rows(site, session, table, &checksum, true)?;
-    stop_if_cancelled(site, watch)?;
-    let sizes = site.query(session, "sizes", &values)?;
-    let bytes = |name| sizes.get(0, name).and_then(|text| text.parse().ok()).unwrap_or(0);
-    let load = LoadResult {
-        table: table.name.clone(),
-        rows: table.rows.table_rows,
-        table_bytes: bytes("table_bytes"),
-        index_bytes: bytes("index_bytes"),
-        rows_s,
-        index_s,
-        analyze_s,
-        method: site.db.load_method().to_string(),
-        sessions,
-        loaded: true,
-    };
-    let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
-    state::remember(site, session, table, &id, &checksum, &load)?;
-    Ok(load)
-}
-
-/// Seconds that `step` took.
-fn timed(step: impl FnOnce() -> Result<()>) -> Result<f64> {
-    let start = Instant::now();
-    step().map(|()| start.elapsed().as_secs_f64())
-}
-
-fn stop_if_cancelled(site: &Site<'_>, watch: Watch<'_>) -> Result<()> {
-    if watch.cancel.load(Relaxed) {
-        return Err(Error::new(Kind::Interrupted, site.label, "load interrupted"));
-    }
-    Ok(())
 }
 
 /// The facts of every table.

@@ -9,10 +9,9 @@ use crate::engine::{EngineError, ErrorClass, RowLoad};
 use crate::error::Result;
 use crate::model::rows::ROW_BYTES;
 
-use super::{LoadEvent, Site, Table, Watch};
+use super::build::Pace;
+use super::{LoadEvent, Site, Table, Watch, chunks};
 
-/// Chunks per session: enough that all end at about the same time.
-const CHUNKS_PER_SESSION: u64 = 4;
 /// A progress event at most every so many rows.
 const PROGRESS_ROWS: u64 = 20_000;
 
@@ -21,34 +20,39 @@ pub(super) fn sessions(site: &Site<'_>, wanted: u32) -> u32 {
     if site.capabilities.parallel_load { wanted.max(1) } else { 1 }
 }
 
-/// Loads all rows; each chunk is its own transaction. After a failure the other sessions stop.
+/// Loads chunks of a table, each in its own transaction that notes it. After a failure the other sessions stop.
 ///
 /// # Errors
 /// Interrupted, or what the engine says.
-pub(super) fn rows(site: &Site<'_>, table: &Table, sessions: u32, watch: Watch<'_>) -> Result<()> {
-    let chunks =
-        chunks(table.rows.table_rows, if sessions == 1 { 1 } else { u64::from(sessions) * CHUNKS_PER_SESSION });
-    let meter = Meter::new(table, watch);
-    let full_name = table.full_name(site);
-    in_parallel(chunks.len(), sessions, watch.cancel, |at| {
-        let load = RowLoad { table: &full_name, rows: table.rows, ids: chunks[at].clone() };
+pub(super) fn rows(site: &Site<'_>, id: &str, chunks: &[Range<u64>], sessions: u32, meter: &Meter<'_>) -> Result<()> {
+    let full_name = meter.table.full_name(site);
+    let notes = chunks.iter().map(|chunk| chunks::note(site, meter.table, id, chunk)).collect::<Result<Vec<_>>>()?;
+    in_parallel(chunks.len(), sessions, meter.watch.cancel, |at| {
+        let (ids, note) = (chunks[at].clone(), notes[at].as_deref());
+        let load = RowLoad { table: &full_name, rows: meter.table.rows, ids, note };
         let mut sent = 0;
         site.db.load_rows(&load, &mut |rows| {
-            meter.add(rows.saturating_sub(sent));
+            meter.sent(rows.saturating_sub(sent));
             sent = rows;
-            !watch.cancel.load(Relaxed)
-        })
+            !meter.watch.cancel.load(Relaxed)
+        })?;
+        meter.is_in(&chunks[at]);
+        Ok(())
     })
     .map_err(|error| site.failed(error))
 }
 
-/// Builds every index of the definition.
+/// Builds every index of the definition that is not there yet.
 ///
 /// # Errors
 /// As [`rows`].
 pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Result<()> {
     let values = table.values(site);
-    let blocks = site.definition.indexes.iter().map(|index| site.sql(&format!("index.{index}"), &values));
+    let present = site.query(site.session()?.as_mut(), "indexes.present", &values)?;
+    let is_there =
+        |index: &&String| (0..present.rows.len()).any(|row| present.get(row, "name") == Some(index.as_str()));
+    let missing = site.definition.indexes.iter().filter(|index| !is_there(index));
+    let blocks = missing.map(|index| site.sql(&format!("index.{index}"), &values));
     let statements: Vec<String> = blocks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     let prepare = site.sql("session.index", &values)?;
     // All at once rather than one per core: builds wait for reads and log writes, and their scans of the table go along
@@ -92,38 +96,43 @@ fn in_parallel(
     first_error.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).map_or(Ok(()), Err)
 }
 
-/// Rows 1..=rows cut into `count` stretches of about equal length.
-fn chunks(rows: u64, count: u64) -> Vec<Range<u64>> {
-    let count = count.clamp(1, rows.max(1));
-    (0..count).map(|n| 1 + rows * n / count..1 + rows * (n + 1) / count).collect()
-}
-
 /// Counts rows over all sessions and tells about them.
-struct Meter<'a> {
+pub(super) struct Meter<'a> {
     table: &'a Table,
     watch: Watch<'a>,
+    pace: &'a Pace,
     start: Instant,
-    done: AtomicU64,
+    /// Rows that were in before.
+    before: u64,
+    sent: AtomicU64,
+    /// Rows that are in: those of committed chunks.
+    rows_in: &'a AtomicU64,
 }
 
 impl<'a> Meter<'a> {
-    fn new(table: &'a Table, watch: Watch<'a>) -> Self {
-        Meter { table, watch, start: Instant::now(), done: AtomicU64::new(0) }
+    pub(super) fn new(table: &'a Table, watch: Watch<'a>, pace: &'a Pace, rows_in: &'a AtomicU64) -> Self {
+        let before = rows_in.load(Relaxed);
+        Meter { table, watch, pace, start: Instant::now(), before, sent: AtomicU64::new(0), rows_in }
     }
 
-    fn add(&self, rows: u64) {
-        let before = self.done.fetch_add(rows, Relaxed);
-        let (done, total) = (before + rows, self.table.rows.table_rows);
-        if before / PROGRESS_ROWS == done / PROGRESS_ROWS && done < total {
+    fn is_in(&self, chunk: &Range<u64>) {
+        self.rows_in.fetch_add(chunk.end - chunk.start, Relaxed);
+    }
+
+    fn sent(&self, rows: u64) {
+        let before = self.sent.fetch_add(rows, Relaxed);
+        let (sent, missing) = (before + rows, self.table.rows.table_rows - self.before);
+        if before / PROGRESS_ROWS == sent / PROGRESS_ROWS && sent < missing {
             return;
         }
-        let rows_per_s = done as f64 / self.start.elapsed().as_secs_f64().max(1e-6);
+        self.pace.rows_loaded(sent);
+        let rows_per_s = sent as f64 / self.start.elapsed().as_secs_f64().max(1e-6);
         (self.watch.events)(LoadEvent::Progress {
             table: self.table.name.clone(),
-            rows_done: done,
-            rows_total: total,
+            rows_done: self.before + sent,
+            rows_total: self.table.rows.table_rows,
             mb_per_s: rows_per_s * ROW_BYTES as f64 / 1e6,
-            left_s: total.saturating_sub(done) as f64 / rows_per_s.max(1.0),
+            left_s: self.pace.left_s(),
         });
     }
 }
@@ -131,12 +140,6 @@ impl<'a> Meter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn chunks_cover_every_row_once() {
-        assert_eq!(chunks(10, 3), [1..4, 4..7, 7..11]);
-        assert_eq!(chunks(2, 8).len(), 2);
-    }
 
     #[test]
     fn after_an_error_no_more_tasks_are_handed_out() {

@@ -7,10 +7,13 @@ use std::sync::atomic::AtomicBool;
 
 use crate::model::{Facts, LoadResult, TableRef};
 
+mod build;
 mod checksum;
+mod chunks;
 mod clean;
 mod definition;
 mod ensure;
+mod forecast;
 mod load;
 mod space;
 mod state;
@@ -66,10 +69,14 @@ impl LoadedDataset {
 pub enum LoadEvent {
     /// The table is there from an earlier run.
     Reused { table: String, rows: u64 },
+    /// A load that broke off goes on: so many rows are in.
+    Resumed { table: String, rows_done: u64, rows_total: u64 },
     /// A phase begins: `rows`, `indexes`, `statistics`, `verify`.
     Phase { table: String, phase: &'static str },
-    /// Rows sent so far, in 10^6 bytes of 300-byte rows per second, and seconds left for the rows.
+    /// Rows sent so far, in 10^6 bytes of 300-byte rows per second, and seconds left for all tables and phases.
     Progress { table: String, rows_done: u64, rows_total: u64, mb_per_s: f64, left_s: f64 },
+    /// A phase that cannot be counted is still under way; seconds left for all tables and phases.
+    Left { table: String, phase: &'static str, left_s: f64 },
     /// The table is complete.
     Loaded(LoadResult),
 }
@@ -78,6 +85,6 @@ pub enum LoadEvent {
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     pub events: &'a (dyn Fn(LoadEvent) + Sync),
-    /// Set it to stop: what was created is dropped.
+    /// Set it to stop: chunks that are in stay if the database does, else the table is dropped.
     pub cancel: &'a AtomicBool,
 }

@@ -30,6 +30,16 @@ pub(super) fn find(site: &Site<'_>, session: &mut dyn Session, table: &Table, id
     Ok(complete.then(|| Remembered { table_bytes: bytes("table_bytes"), index_bytes: bytes("index_bytes") }))
 }
 
+/// Bytes that the table and its indexes take, as the engine stores them.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn sizes(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<(u64, u64)> {
+    let sizes = site.query(session, "sizes", &table.values(site))?;
+    let bytes = |name| sizes.get(0, name).and_then(|text| text.parse().ok()).unwrap_or(0);
+    Ok((bytes("table_bytes"), bytes("index_bytes")))
+}
+
 /// Remembers a verified table.
 ///
 /// # Errors

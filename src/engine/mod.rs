@@ -207,6 +207,8 @@ pub struct RowLoad<'a> {
     pub rows: RowFunction,
     /// Ids to load (half open).
     pub ids: Range<u64>,
+    /// Statement that runs in the same transaction after the rows: it notes that they are in.
+    pub note: Option<&'a str>,
 }
 
 /// What a job is told.

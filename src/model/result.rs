@@ -215,6 +215,13 @@ pub struct LoadResult {
     pub sessions: u32,
     /// False if the data set was already there and only verified.
     pub loaded: bool,
+    /// Rows that were in from a load that broke off: `rows_s` is the time of the others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resumed_rows: u64,
+}
+
+fn is_zero(rows: &u64) -> bool {
+    *rows == 0
 }
 
 /// How a run ended.

@@ -175,12 +175,13 @@ fn load_row(load: &LoadResult, table: &mut Table) -> Vec<Cell> {
         true => Ok(value),
         false => Err("the rows were there already; they were verified, not loaded".to_string()),
     };
+    let share = (load.rows - load.resumed_rows) as f64 / load.rows.max(1) as f64;
     vec![
         Cell::text(&load.table),
         number(load.rows as f64, Digits::Decimals(0)),
         number(megabytes, Digits::Significant(4)),
-        table.unjudged(timed(load.rows as f64 / load.rows_s)),
-        table.unjudged(timed(megabytes / load.rows_s)),
+        table.unjudged(timed(share * load.rows as f64 / load.rows_s)),
+        table.unjudged(timed(share * megabytes / load.rows_s)),
         table.unjudged(timed(load.index_s)),
         Cell::count(load.sessions),
         Cell::text(&load.method),

@@ -280,7 +280,15 @@ impl PrivateServer {
         self.daemon.as_ref().map(Daemon::pid)
     }
 
-    /// True if an earlier run kept it.
+    /// Marks the server as kept while it is still in use, so that not even our death by a signal costs the database.
+    ///
+    /// # Errors
+    /// If that cannot be noted in the directory.
+    pub fn keep_whatever_happens(&self) -> Result<()> {
+        self.home.mark(State::Kept, self.pid())
+    }
+
+    /// True if an earlier run kept it, or [`PrivateServer::keep_whatever_happens`] was asked for.
     pub fn was_kept(&self) -> bool {
         self.home.state() == Some(State::Kept)
     }

@@ -117,6 +117,7 @@ impl Fixture {
             definition: &self.definition,
             blocks: &self.blocks,
             words: ["w", "lgwr", "da"].map(String::from).into(),
+            lasting: true,
             label: "the test's target",
         }
     }
@@ -222,7 +223,7 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
             assert_eq!(fixture.scalar(&format!("select key25 from {small} where id = 647")), "7");
         }
         let names = dataset::drop_all(&site).unwrap().dropped;
-        assert_eq!(names.len(), site.capabilities.orgs.len() + 1, "{names:?}");
+        assert_eq!(names.len(), site.capabilities.orgs.len() + 2, "{names:?}");
         assert_eq!(dataset::drop_all(&site).unwrap(), dataset::Cleaned::default());
     });
 }
@@ -251,7 +252,7 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
             fixture.execute(&sql.replace("{}", site.capabilities.prefix));
         }
         let cleaned = dataset::drop_all(&site).unwrap();
-        let dropped = ["lgwr_lat", "small", "state"].map(|name| fixture.own(name));
+        let dropped = ["lgwr_lat", "small", "state", "state_chunks"].map(|name| fixture.own(name));
         assert_eq!((cleaned.dropped, cleaned.foreign), (dropped.to_vec(), vec!["mine".to_string()]));
         assert!(fixture.exists("mine") && !fixture.exists("small"), "{}", fixture.engine);
         fixture.execute(&format!("drop table {}", fixture.own("mine")));
@@ -357,6 +358,94 @@ fn an_interrupted_load_leaves_no_table() {
         let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
         let error = dataset::ensure(&site, &too_big, watch).unwrap_err();
         assert!(error.what.contains("MB free"), "{error}");
+    });
+}
+
+/// Loads the big table by one session and interrupts it when `so` says so of an event; the error, and all events.
+fn interrupted_load(
+    site: &Site<'_>,
+    so: &(dyn Fn(&LoadEvent) -> bool + Sync),
+) -> (dbdyno::error::Error, Vec<LoadEvent>) {
+    let (seen, cancel) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    let events = |event: LoadEvent| {
+        if so(&event) {
+            cancel.store(true, Relaxed);
+        }
+        seen.lock().unwrap().push(event);
+    };
+    let error = dataset::ensure(site, &big(), Watch { events: &events, cancel: &cancel }).unwrap_err();
+    assert_eq!(error.kind, Kind::Interrupted, "{error}");
+    (error, seen.into_inner().unwrap())
+}
+
+fn big() -> Request {
+    Request { tables: vec![TableRef::new("big")], size_gb: 0.12, seed: 42, sessions: 1 }
+}
+
+/// Rows that were in when a load went on; none if it began from nothing.
+fn resumed(site: &Site<'_>) -> Option<u64> {
+    let (seen, cancel) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    let events = |event: LoadEvent| seen.lock().unwrap().push(event);
+    let loaded = dataset::ensure(site, &big(), Watch { events: &events, cancel: &cancel }).unwrap();
+    dataset::verify(site, &big()).unwrap();
+    let events = seen.into_inner().unwrap();
+    let rows = events.iter().find_map(|event| match event {
+        LoadEvent::Resumed { rows_done, .. } => Some(*rows_done),
+        _ => None,
+    });
+    assert_eq!(loaded.loads[0].resumed_rows, rows.unwrap_or(0));
+    rows
+}
+
+fn at_three_quarters(event: &LoadEvent) -> bool {
+    matches!(event, LoadEvent::Progress { rows_done, .. } if *rows_done >= 90_000)
+}
+
+#[test]
+fn a_load_that_broke_off_goes_on_where_it_was() {
+    on_every_engine(|fixture| {
+        let site = fixture.site();
+        let (error, events) = interrupted_load(&site, &at_three_quarters);
+        let line = error.to_string();
+        assert!(line.contains("80000 of 120000 rows of table") && line.contains("run it again to go on"), "{line}");
+        let left = events.iter().rev().find_map(|event| match event {
+            LoadEvent::Progress { left_s, .. } => Some(*left_s),
+            _ => None,
+        });
+        assert!(left.is_some_and(|left_s| left_s > 0.0 && left_s < 1000.0), "{left:?}");
+        assert_eq!(resumed(&site), Some(80_000), "{}", fixture.engine);
+        assert_eq!(resumed(&site), None, "now it is complete");
+    });
+}
+
+#[test]
+fn a_load_that_broke_off_after_the_rows_builds_what_is_missing() {
+    on_every_engine(|fixture| {
+        let site = fixture.site();
+        for phase in ["indexes", "statistics", "verify"] {
+            let so = |event: &LoadEvent| matches!(event, LoadEvent::Phase { phase: now, .. } if *now == phase);
+            interrupted_load(&site, &so);
+        }
+        assert_eq!(resumed(&site), Some(120_000), "{}", fixture.engine);
+    });
+}
+
+#[test]
+fn what_is_not_as_it_was_noted_is_loaded_anew() {
+    on_every_engine(|fixture| {
+        let site = fixture.site();
+        interrupted_load(&site, &at_three_quarters);
+        fixture.execute(&format!("delete from {} where id = 5", fixture.own("big")));
+        assert_eq!(resumed(&site), None, "{}", fixture.engine);
+        fixture.execute(&format!("delete from {}", fixture.own("state")));
+        interrupted_load(&site, &at_three_quarters);
+        fixture.execute(&format!("drop table {}", fixture.own("big")));
+        assert_eq!(resumed(&site), None, "{}", fixture.engine);
+        let other_seed = Request { seed: 43, ..big() };
+        dataset::ensure(&site, &other_seed, Watch { events: &|_| {}, cancel: &AtomicBool::new(false) }).unwrap();
+        let site = Site { lasting: false, ..site };
+        let (error, _) = interrupted_load(&site, &at_three_quarters);
+        assert!(error.what.contains("big was dropped again"), "{error}");
     });
 }
 

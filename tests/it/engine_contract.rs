@@ -149,7 +149,7 @@ fn create(subject: &Subject, database: &dyn Database) {
 }
 
 fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-    database.load_rows(&RowLoad { table: "t", rows: ROWS, ids: 1..16_001 }, progress)
+    database.load_rows(&RowLoad { table: "t", rows: ROWS, ids: 1..16_001, note: None }, progress)
 }
 
 /// Hands out slices of so many ops; keeps what comes back.

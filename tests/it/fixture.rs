@@ -78,6 +78,7 @@ fn load(table: &str, rows: u64, table_bytes: u64) -> LoadResult {
         method: "copy-binary".into(),
         sessions: 2,
         loaded: true,
+        resumed_rows: 0,
     }
 }
 

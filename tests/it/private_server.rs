@@ -121,11 +121,11 @@ fn loads_and_runs_both_drives_and_leaves_nothing() {
 }
 
 fn check_load(database: &dyn Database) {
-    let cancelled = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..20_001 };
+    let cancelled = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..20_001, note: None };
     let error = database.load_rows(&cancelled, &mut |_| false).unwrap_err();
     assert_eq!(error.class, ErrorClass::Cancelled);
     let mut sent = 0;
-    let load = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..8001 };
+    let load = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..8001, note: None };
     database
         .load_rows(&load, &mut |rows| {
             sent = rows;

@@ -45,6 +45,30 @@ insert into {{prefix}}state
 values ('{{name}}', {{rows}}, {{seed}}, {{revision}}, '{{data_set_id}}', '{{checksum}}',
   {{table_bytes}}, {{index_bytes}}, '{{loaded_at}}')
 
+-- name: chunks.create
+-- What is in of a table that is being loaded (see src/dataset/chunks.rs).
+create table if not exists {{prefix}}state_chunks (
+  table_name varchar(64) not null,
+  first_id bigint not null,
+  last_id bigint not null,
+  data_set_id varchar(64) not null,
+  primary key (table_name, first_id)
+)
+
+-- name: chunks.read
+select first_id, last_id
+  from {{prefix}}state_chunks where table_name = '{{name}}' and data_set_id = '{{data_set_id}}' order by first_id
+
+-- name: chunks.clear
+-- nothing: a chunk and its note are one transaction
+
+-- name: chunks.note
+insert into {{prefix}}state_chunks (table_name, first_id, last_id, data_set_id)
+values ('{{name}}', {{lo}}, {{hi}}, '{{data_set_id}}')
+
+-- name: chunks.forget
+delete from {{prefix}}state_chunks where table_name = '{{name}}'
+
 -- name: index.key25
 create index {{name}}_key25 on {{table}} (key25)
 

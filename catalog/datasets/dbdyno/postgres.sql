@@ -95,12 +95,23 @@ select count(*) as row_count, sum(id) as id, sum(key25) as key25, sum(key125) as
 -- One sort per index in memory, no helpers: the builds themselves run side by side.
 select set_config('maintenance_work_mem', '256MB', false), set_config('max_parallel_maintenance_workers', '0', false)
 
+-- name: indexes.present
+-- Indexes of the table by their names in dataset.toml.
+select case when relname = '{{name}}_pkey' then 'id' else substr(relname, length('{{name}}_') + 1) end as name
+  from pg_index join pg_class on pg_class.oid = indexrelid where indrelid = '{{table}}'::regclass and indisvalid
+
 -- name: index.id
 -- The primary key is made of this index afterwards (block finish): "alter table" alone would shut out the others.
 create unique index {{name}}_pkey on {{table}} (id)
 
 -- name: finish
-alter table {{table}} add constraint {{name}}_pkey primary key using index {{name}}_pkey
+do $$
+begin
+  if not exists (select from pg_constraint where conrelid = '{{table}}'::regclass and contype = 'p') then
+    alter table {{table}} add constraint {{name}}_pkey primary key using index {{name}}_pkey;
+  end if;
+end
+$$
 
 -- name: index.id.heap-list
 -- nothing: the primary key of a partitioned table cannot be made of an index that is there
@@ -114,13 +125,31 @@ alter table {{table}} add constraint {{name}}_pkey primary key using index {{nam
 -- name: finish.heap-list
 -- A unique index of a partitioned table must have the partition keys in it, and there is no index over all partitions:
 -- a look-up by id alone goes through the index of every partition (docs/decisions/0009-table-organisations.md).
-alter table {{table}} add constraint {{name}}_pkey primary key (id, region)
+do $$
+begin
+  if not exists (select from pg_constraint where conrelid = '{{table}}'::regclass and contype = 'p') then
+    alter table {{table}} add constraint {{name}}_pkey primary key (id, region);
+  end if;
+end
+$$
 
 -- name: finish.range-list
-alter table {{table}} add constraint {{name}}_pkey primary key (id, booked_on, region)
+do $$
+begin
+  if not exists (select from pg_constraint where conrelid = '{{table}}'::regclass and contype = 'p') then
+    alter table {{table}} add constraint {{name}}_pkey primary key (id, booked_on, region);
+  end if;
+end
+$$
 
 -- name: finish.range-hash
-alter table {{table}} add constraint {{name}}_pkey primary key (id, booked_on)
+do $$
+begin
+  if not exists (select from pg_constraint where conrelid = '{{table}}'::regclass and contype = 'p') then
+    alter table {{table}} add constraint {{name}}_pkey primary key (id, booked_on);
+  end if;
+end
+$$
 
 -- name: analyze
 -- Marks the blocks as visible to all, or an automatic vacuum would do so in the middle of a test. Without "freeze",

@@ -49,6 +49,11 @@ select count(*) as row_count, sum(id) as id, sum(key25) as key25, sum(key125) as
 -- name: session.index
 -- nothing: one writer builds them one after the other
 
+-- name: indexes.present
+-- Indexes of the table by their names in dataset.toml.
+select substr(name, length('{{name}}_') + 1) as name from sqlite_schema
+ where type = 'index' and tbl_name = '{{name}}' and sql is not null
+
 -- name: index.id
 -- nothing: the table itself is organised by id
 

@@ -102,6 +102,10 @@ fn check_version(version: &Version, text: &str) -> Result<(), EngineError> {
     Err(EngineError::new(ErrorClass::TooOld, message).advised(format!("use PostgreSQL {OLDEST_MAJOR} or newer")))
 }
 
+/// A chunk need not wait for the disk: the log keeps the order of commits, so whoever sees that the table is complete
+/// knows that all of it is on disk, and a crash loses whole chunks with their notes.
+const LOAD_SETTINGS: &[(&str, &str)] = &[("synchronous_commit", "off")];
+
 /// An open PostgreSQL database.
 struct PgDatabase {
     config: Config,
@@ -143,8 +147,11 @@ impl Database for PgDatabase {
         }
     }
     fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-        let mut session = self.open_session(&[])?;
-        copy::load(&mut session.wire, load, progress)
+        let mut session = self.open_session(LOAD_SETTINGS)?;
+        let Some(note) = load.note else { return copy::load(&mut session.wire, load, progress) };
+        session.execute("begin")?;
+        copy::load(&mut session.wire, load, progress)?;
+        session.execute(&format!("{note}; commit")).map(drop)
     }
     fn cancel(&self) {
         let mut keys = Vec::new();

@@ -54,7 +54,7 @@ fn checkpoint(connection: &Connection) -> Result<(), EngineError> {
     }
 }
 
-/// Inserts the rows in one transaction of its own.
+/// Inserts the rows, and notes them, in one transaction of its own.
 pub(super) fn insert_rows(
     connection: &Connection,
     load: &RowLoad<'_>,
@@ -62,8 +62,8 @@ pub(super) fn insert_rows(
 ) -> Result<(), EngineError> {
     let failed = |error: rusqlite::Error| from_sqlite(&error, &format!("loading {}", load.table));
     connection.execute_batch("begin immediate").map_err(failed)?;
-    let outcome =
-        insert_all(connection, load, progress).and_then(|()| connection.execute_batch("commit").map_err(failed));
+    let end = load.note.map_or_else(|| "commit".to_string(), |note| format!("{note}; commit"));
+    let outcome = insert_all(connection, load, progress).and_then(|()| connection.execute_batch(&end).map_err(failed));
     if outcome.is_err() && !connection.is_autocommit() {
         let _ = connection.execute_batch("rollback"); // the first error is the one to tell
     }
