@@ -31,3 +31,13 @@ select sum(case when k < 2 then k else 0 end) as result, count(*) as calls from 
 -- name: CPU-LOOP.loop
 with recursive turn(n) as (select 1 union all select n + 1 from turn where n < 1000000)
 select count(*) as turns from turn
+
+-- name: CPU-PRIMES.primes
+-- a row per trial: the number m divided by d
+with recursive
+  number(m) as (select 2 union all select m + 1 from number where m < 10000),
+  trial(m, d) as (
+    select m, 2 from number
+    union all
+    select m, d + 1 from trial where d * d <= m and m % d <> 0)
+select count(case when d * d > m then 1 end) as primes, count(case when d * d <= m then 1 end) as divisions from trial

@@ -1,3 +1,35 @@
+-- name: CPU-RANDNUM.numbers
+-- a random number of SQLite is a signed 64-bit integer: the mean of 1000 has a standard deviation of 1.7e17
+with recursive
+  turn(n) as (select 1 union all select n + 1 from turn where n < 1000),
+  drawn(r) as materialized (select random() from turn)
+select count(r) as numbers, abs(avg(r)) < 1.8e18 as mean_is_plausible from drawn
+
+-- name: CPU-RANDSTR.strings
+with recursive
+  turn(n) as (select 1 union all select n + 1 from turn where n < 1000),
+  drawn(s) as materialized (select hex(randomblob(16)) from turn)
+select count(s) as strings, sum(length(s)) as characters from drawn
+
+-- name: CPU-INTEGER.passes
+-- a cast to integer would cut off the decimals: "round" makes it the conversion that other databases do
+with recursive
+  pass(n, s) as (
+    select 1, :seed * 48271 % 2147483647
+    union all
+    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  draw(x) as materialized (select s from pass),
+  first(a) as materialized (
+    select cast(round(ln(abs(x - 11) + 2)) as integer)
+      * cast(round(power(cast(round(sqrt(abs(3 - x))) as integer) + 1, 1.5)) as integer) / 1000 from draw),
+  second(a, b) as materialized (
+    select a, cast(round(ln(abs(a - 13) + 2)) as integer)
+      * cast(round(power(cast(round(sqrt(abs(5 - a))) as integer) + 1, 1.5)) as integer) / 1000 from first),
+  third(a, b, c) as materialized (
+    select a, b, cast(round(ln(abs(b - 17) + 2)) as integer)
+      * cast(round(power(cast(round(sqrt(abs(7 - b))) as integer) + 1, 1.5)) as integer) / 1000 from second)
+select sum(a + b - c * 2) as total from third
+
 -- name: CPU-STRING.passes
 -- the functions' names differ from PostgreSQL's, the operations do not; see there for the count
 with recursive
