@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the tests need through the system's package manager, only what is missing:
-# PostgreSQL's server binaries (initdb, postgres) and pgbench.
+# PostgreSQL's server binaries (initdb, postgres) and pgbench; LibreOffice Calc, which reads our workbooks back.
 set -eu
 
 have_postgres() {
@@ -25,4 +25,13 @@ if ! have_postgres; then
         echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
     as_root apt-get update -q
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends postgresql
+fi
+
+if ! command -v soffice >/dev/null 2>&1; then
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "test-dependencies: LibreOffice's soffice not found; install LibreOffice Calc with your package manager" >&2
+        exit 1
+    fi
+    as_root apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libreoffice-calc
 fi

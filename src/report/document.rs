@@ -212,7 +212,9 @@ impl Chart {
 
 impl Point {
     fn as_row(&self, series: &Series) -> Vec<Cell> {
-        let number = |value: f64| Cell::Number { value, digits: Digits::Significant(4), verdict: None };
+        // Jobs and seconds are whole.
+        let digits = |value: f64| if value.fract() == 0.0 { Digits::Decimals(0) } else { Digits::Significant(4) };
+        let number = |value: f64| Cell::Number { value, digits: digits(value), verdict: None };
         let end = |value: Option<f64>| value.map_or(Cell::Empty, number);
         vec![
             Cell::text(&series.name),

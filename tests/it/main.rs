@@ -22,3 +22,4 @@ mod runner;
 mod store;
 mod suites;
 mod support;
+mod workbook;

@@ -8,6 +8,7 @@ pub mod json;
 pub mod markdown;
 pub mod number;
 pub mod text;
+pub mod xlsx;
 
 use super::document::{Cell, Column, Document, HeatCell, Table};
 use crate::analysis::heatmap::Rank;
@@ -102,7 +103,8 @@ pub trait Format: Sync {
 }
 
 /// Every form.
-pub const FORMATS: &[&dyn Format] = &[&text::Text, &markdown::Markdown, &html::Html, &csv::Csv, &json::Json];
+pub const FORMATS: &[&dyn Format] =
+    &[&text::Text, &markdown::Markdown, &html::Html, &csv::Csv, &json::Json, &xlsx::Xlsx];
 
 /// `name [unit]`.
 fn heading(column: &Column) -> String {
@@ -125,12 +127,16 @@ fn shown(cell: &Cell) -> String {
 
 /// A cell of a heatmap for people: as [`shown`], with a sign for the best of the row and what equals it.
 fn heat_shown(cell: &HeatCell) -> String {
-    let sign = match cell.rank {
+    format!("{}{}", shown(&cell.cell), rank_sign(cell.rank))
+}
+
+/// `*` for the best of a row, `~` for what does not differ from it.
+fn rank_sign(rank: Rank) -> &'static str {
+    match rank {
         Rank::Best => "*",
         Rank::Equal => "~",
         Rank::Below => "",
-    };
-    format!("{}{sign}", shown(&cell.cell))
+    }
 }
 
 /// What stands behind a figure; see [`LEGEND`].

@@ -19,11 +19,16 @@ pub fn readable(value: f64, digits: Digits) -> String {
 
 /// As [`readable`], without grouping.
 pub fn plain(value: f64, digits: Digits) -> String {
-    let decimals = match digits {
+    let decimals = decimals_shown(value, digits);
+    format!("{value:.decimals$}")
+}
+
+/// How many digits stand behind the point.
+pub fn decimals_shown(value: f64, digits: Digits) -> usize {
+    match digits {
         Digits::Decimals(decimals) => usize::from(decimals),
         Digits::Significant(digits) => decimals(value, digits),
-    };
-    format!("{value:.decimals$}")
+    }
 }
 
 /// Decimals that show `digits` significant digits; figures with more digits before the point are shown whole.

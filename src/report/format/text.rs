@@ -75,7 +75,7 @@ fn facts_lines(facts: &[(String, String)], width: usize) -> Vec<String> {
 }
 
 /// The text in lines of at most `width` characters, each after `indent`; a word is never cut.
-fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     let mut lines = vec![indent.to_owned()];
     for word in text.split_whitespace() {
         let used = lines.last().map_or(0, |line| length(line));

@@ -1,0 +1,145 @@
+//! The workbook, read back by another program: values, types, number formats, colour scales and charts are what was
+//! written.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use dbdyno::report::document::{Axis, Block, Chart, Point, Scale, Section, Series};
+use dbdyno::report::{Document, FORMATS, Input, Options, REPORTS, RunTests};
+
+use crate::fixture;
+
+/// The fixture run, and another that reached 80 %.
+fn input() -> Input {
+    let mut second = fixture::run();
+    (second.id, second.name) = (8, Some("other".into()));
+    let mut tests = fixture::tests();
+    for test in &mut tests {
+        test.kpm_value = test.kpm_value.map(|value| value * 0.8);
+    }
+    Input {
+        runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }, RunTests { run: second, tests }],
+        groups: [("SRV", "server: cached SQL")].map(|(id, title)| (id.into(), title.into())).to_vec(),
+        ..Input::default()
+    }
+}
+
+/// Heatmaps, the tables of every group, and a chart.
+fn document() -> Document {
+    let mut document = Document { title: "Everything".into(), sections: Vec::new() };
+    for name in ["heatmap", "kpm", "datasheet"] {
+        let report = REPORTS.iter().find(|report| report.name() == name).unwrap();
+        document.sections.extend(report.build(&input()).sections);
+    }
+    document.sections.push(Section { title: "Ramp".into(), blocks: vec![Block::Chart(chart())] });
+    document
+}
+
+fn chart() -> Chart {
+    let point = |x: f64, y: f64| Point { x, y, ..Point::default() };
+    let series = |name: &str, platform, factor: f64| Series {
+        name: name.into(),
+        platform,
+        points: [1.0, 2.0, 4.0, 8.0].map(|jobs| point(jobs, factor * jobs)).to_vec(),
+        ..Series::default()
+    };
+    let axis = |name: &str, unit: Option<&str>, scale| Axis { name: name.into(), unit: unit.map(String::from), scale };
+    Chart {
+        name: "ramp".into(),
+        title: "SRV-QUERY1".into(),
+        x: axis("Jobs", None, Scale::Log2),
+        y: axis("Throughput", Some("qps"), Scale::Linear),
+        series: vec![series("nightly", 0, 80_000.0), series("other", 1, 64_000.0)],
+        caption: String::new(),
+    }
+}
+
+/// The workbook as LibreOffice reads it: one XML file with every cell's type, value and shown text.
+fn read_back(directory: &Path) -> String {
+    let format = FORMATS.iter().find(|format| format.name() == "xlsx").unwrap();
+    let book = directory.join("book.xlsx");
+    fs::write(&book, format.render(&document(), Options::default()).unwrap().as_bytes()).unwrap();
+    let profile = format!("-env:UserInstallation=file://{}", directory.join("profile").display());
+    let output = Command::new("soffice")
+        .args([&profile, "--headless", "--convert-to", "fods", "--outdir"])
+        .args([directory, &book])
+        .output()
+        .expect("LibreOffice is missing: scripts/test-dependencies.sh installs it");
+    fs::read_to_string(directory.join("book.fods")).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+/// The sheet of this name.
+fn sheet<'a>(book: &'a str, name: &str) -> &'a str {
+    let start = book.find(&format!("<table:table table:name=\"{name}\"")).unwrap_or_else(|| panic!("no sheet {name}"));
+    // A chart holds a table of its own, deeper inside.
+    let end = book[start..].find("\n   <table:table ").map_or(book.len(), |end| start + end);
+    &book[start..end]
+}
+
+/// The cells of the row that begins with `label`: type, value and shown text.
+fn row(sheet: &str, label: &str) -> Vec<(String, String, String)> {
+    let rows = sheet.split("<table:table-row").skip(1);
+    let cells = rows.map(|row| row.split("<table:table-cell").skip(1).map(cell).collect::<Vec<_>>());
+    cells
+        .into_iter()
+        .find(|cells| cells.first().is_some_and(|cell| cell.2 == label))
+        .unwrap_or_else(|| panic!("no {label}"))
+}
+
+fn cell(xml: &str) -> (String, String, String) {
+    let between = |start: &str, end: &str| {
+        xml.split_once(start).and_then(|(_, rest)| rest.split_once(end)).map(|(text, _)| text.to_owned())
+    };
+    let attribute = |name: &str| between(&format!("{name}=\""), "\"").unwrap_or_default();
+    (attribute("office:value-type"), attribute("office:value"), between("<text:p>", "</text:p>").unwrap_or_default())
+}
+
+fn number(value: &str, shown: &str) -> (String, String, String) {
+    ("float".into(), value.into(), shown.into())
+}
+
+fn text(shown: &str) -> (String, String, String) {
+    ("string".into(), String::new(), shown.into())
+}
+
+#[test]
+fn another_program_reads_what_was_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let book = read_back(directory.path());
+
+    let speed = sheet(&book, "Speed");
+    let query = row(speed, "SRV-QUERY1 (T611)");
+    let expected = [text("SRV-QUERY1 (T611)"), text("qps"), number("82104", "82,104*"), number("65683.2", "65,683")];
+    assert_eq!(query[..4], expected);
+    assert_eq!(row(speed, "LGWR-LAT")[3], number("0.41025641025641", "0.4103*"), "less time is better");
+    assert_eq!(row(speed, "TP-LIGHT update_pct=20")[2], number("1410", "1,410!"), "invalid, but a number");
+
+    // One colour scale per row that has something to compare.
+    assert_eq!(speed.matches("<calcext:color-scale>").count(), 5, "{speed}");
+    let scale = speed.split("<calcext:conditional-format ").find(|scale| scale.contains("MIN(")).unwrap();
+    assert!(scale.contains("calcext:value=\"=MIN(") && scale.contains(")*2\"") && scale.contains(")*10\""), "{scale}");
+    assert_eq!(speed.matches(")/2\"").count(), 4, "the middle of the others is half of the best");
+
+    let queries = sheet(&book, "server cached SQL (SRV)");
+    let head = row(queries, "Run");
+    assert!(
+        head.contains(&text("Queries total [qps]"))
+            && head.contains(&text("CPU busy [%]"))
+            && head.contains(&text("Verdict")),
+        "{head:?}"
+    );
+    let conditional: Vec<_> =
+        queries.split("<table:table-row").filter(|row| row.contains("conditional</text:p>")).collect();
+    assert!(conditional[0].contains("161,002?") && conditional[0].contains("office:value=\"161002\""));
+    assert!(queries.contains("too few seconds for a confidence interval"), "footnotes are there");
+
+    let datasheet = row(sheet(&book, "Run 7 Platform"), "Memory");
+    assert_eq!(datasheet[1], text("8.6 GB"));
+
+    let ramp = sheet(&book, "Ramp");
+    assert_eq!(row(ramp, "nightly")[1..3], [number("1", "1"), number("80000", "80,000")]);
+    assert!(book.contains("chart:class=\"chart:scatter\""), "the chart is a chart");
+    assert!(book.contains("chart:logarithmic=\"true\""), "the axis of jobs doubles");
+    assert!(book.contains("Throughput [qps]"));
+}
