@@ -18,6 +18,7 @@ mod fixture;
 mod private_server;
 mod probes;
 mod reports;
+mod resume;
 mod runner;
 mod store;
 mod suites;
