@@ -25,3 +25,28 @@ analyze {{prefix}}lgwr_lat
 
 -- name: LGWR-LAT.update
 update {{prefix}}lgwr_lat set counter = counter + 1 where pool = :job
+
+-- name: LGWR-THR.drop-table
+drop table if exists {{prefix}}lgwr_thr
+
+-- name: LGWR-THR.create-table
+-- pool: the job that owns the row; 0 = padding
+create table {{prefix}}lgwr_thr (pool integer not null, counter bigint not null, pad varchar(1000) not null)
+
+-- name: LGWR-THR.fill
+-- After the rows of each job come 18 wide rows, more than a block, so that no two jobs share a block. There are rows for
+-- at least 8 jobs, so that the table is big enough to be worth its index.
+insert into {{prefix}}lgwr_thr (pool, counter, pad)
+with recursive
+  jobs(j) as (select 1 union all select j + 1 from jobs where j < {{jobs}} or j < 8),
+  slots(r) as (select 1 union all select r + 1 from slots where r < {{rows}} + 18)
+select case when r <= {{rows}} then j else 0 end, 0,
+  replace(replace(replace('x', 'x', 'yyyyyyyyyy'), 'y', 'zzzzzzzzzz'), 'z', 'pppppppppp')
+from jobs, slots
+order by j, r
+
+-- name: LGWR-THR.index
+create index lgwr_thr_pool on {{prefix}}lgwr_thr (pool)
+
+-- name: LGWR-THR.gather
+analyze {{prefix}}lgwr_thr

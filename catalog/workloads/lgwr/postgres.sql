@@ -12,3 +12,23 @@ get diagnostics v_count = row_count;
 commit;
 v_rows := v_rows + v_count;
 v_commits := v_commits + 1;
+
+-- name: LGWR-THR.create-table
+-- half of each block stays free, so that the new version of a row fits into its block
+create table {{prefix}}lgwr_thr (pool int not null, counter bigint not null, pad varchar(1000) not null)
+with (fillfactor = 50)
+
+-- name: LGWR-THR.update
+-- the letter changes with every update; the log would leave out what is equal at both ends of the old and new row
+update {{prefix}}lgwr_thr set counter = counter + 1, pad = repeat(chr(97 + (counter % 26)::int), 1000) where pool = :job
+
+-- name: LGWR-THR.declare
+v_count bigint;
+
+-- name: LGWR-THR.body
+update {{prefix}}lgwr_thr set counter = counter + 1, pad = repeat(chr(97 + (counter % 26)::int), 1000)
+where pool = p_job;
+get diagnostics v_count = row_count;
+commit;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 1;

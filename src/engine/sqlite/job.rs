@@ -13,6 +13,8 @@ pub(super) struct SqliteJob<'c> {
     begin: Prepared<'c>,
     begin_read: Prepared<'c>,
     commit: Prepared<'c>,
+    /// Bytes of the log that a written page takes; none without a write-ahead log.
+    frame_bytes: Option<f64>,
     folded: Counters,
 }
 
@@ -27,6 +29,7 @@ impl<'c> SqliteJob<'c> {
             begin: prepare("begin immediate", "begin immediate")?,
             begin_read: prepare("begin", "begin")?,
             commit: prepare("commit", "commit")?,
+            frame_bytes: frame_bytes(connection)?,
             folded: Counters::default(),
         })
     }
@@ -58,6 +61,9 @@ impl ClientSession for SqliteJob<'_> {
     fn slice_ended(&mut self) {
         let sum = |counter| self.statements.iter().map(|statement| statement.take_status(counter)).sum();
         let mut counters = status::take(self.connection);
+        if let (Some(frame_bytes), Some(written)) = (self.frame_bytes, counters.get("blocks_written")) {
+            counters.set("wal_bytes", frame_bytes * written);
+        }
         counters.set("statements_run", sum(ffi::SQLITE_STMTSTATUS_RUN));
         counters.set("full_scan_steps", sum(ffi::SQLITE_STMTSTATUS_FULLSCAN_STEP));
         self.folded.add(&counters);
@@ -68,4 +74,13 @@ impl ClientSession for SqliteJob<'_> {
         counters.set("rows_changed", self.connection.total_changes() as f64);
         counters
     }
+}
+
+/// With a write-ahead log every page that a transaction changed goes there, behind a header (SQLite's file format, 4.1).
+fn frame_bytes(connection: &Connection) -> Result<Option<f64>, EngineError> {
+    const HEADER_BYTES: f64 = 24.0;
+    let sql = "select journal_mode, page_size from pragma_journal_mode, pragma_page_size";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?));
+    let (mode, page_bytes) = connection.query_row(sql, [], read).map_err(|error| from_sqlite(&error, sql))?;
+    Ok((mode == "wal").then_some(page_bytes + HEADER_BYTES))
 }
