@@ -29,6 +29,9 @@ pub struct PublishedCode {
     pub group: String,
     #[serde(default)]
     pub params: BTreeMap<String, String>,
+    /// The metric that is the KPM where it is printed, if it is not the one that the rules of the import choose.
+    #[serde(default)]
+    pub kpm: Option<String>,
 }
 
 #[derive(Deserialize)]

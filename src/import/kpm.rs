@@ -3,22 +3,37 @@
 use crate::analysis::published;
 use crate::model::{Published, PublishedKind};
 
+/// What the catalogue says of a test's KPM.
+pub struct Wish {
+    /// The metric that it is.
+    pub metric: Option<String>,
+    /// The unit of the workload's own KPM.
+    pub unit: Option<String>,
+}
+
 /// Sets the KPM of every test. Of each code it is one and the same metric where tests have it: the rate in which the
 /// study states speed or throughput of that code, else the metric in the workload's own unit, else the best-known rate;
 /// of several stated ones that which most tests have.
-pub fn choose(tests: &mut [Published], unit_of: impl Fn(&Published) -> Option<String>) {
+pub fn choose(tests: &mut [Published], wish_of: impl Fn(&Published) -> Wish) {
     let all = tests.to_vec();
     for test in tests.iter_mut() {
         let same: Vec<&Published> = all.iter().filter(|other| is_same(other, test)).collect();
         let mut metrics: Vec<&str> = test.figures.iter().map(|figure| figure.metric.as_str()).collect();
         metrics
             .retain(|metric| published::rank(metric).is_some() && test.figure(metric).is_some_and(|f| f.value > 0.0));
-        let unit = unit_of(test);
+        let Wish { metric: wished, unit } = wish_of(test);
         metrics.sort_by_key(|metric| {
             let tests = same.iter().filter(|other| has(other, metric)).count();
             let in_unit = test.figure(metric).is_some_and(|figure| Some(&figure.unit) == unit.as_ref());
             let is_time = !published::is_rate(metric);
-            (is_time, !is_stated(&same, metric), !in_unit, std::cmp::Reverse(tests), published::rank(metric))
+            (
+                Some(*metric) != wished.as_deref(),
+                is_time,
+                !is_stated(&same, metric),
+                !in_unit,
+                std::cmp::Reverse(tests),
+                published::rank(metric),
+            )
         });
         test.kpm = metrics.first().map(|metric| (*metric).to_string());
     }

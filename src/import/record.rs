@@ -53,8 +53,7 @@ fn tests_by_run<'a>(rows: &'a [Row], catalog: &Catalog) -> Vec<(Key<'a>, Vec<Pub
         sizes.push((key, tests.len()));
         studies.entry(key.0).or_default().extend(tests);
     }
-    let unit_of = |test: &Published| workload(test, catalog).kpm_unit;
-    studies.values_mut().for_each(|tests| kpm::choose(tests, unit_of));
+    studies.values_mut().for_each(|tests| kpm::choose(tests, |test| wish(test, catalog)));
     let split = |(key, count): (Key<'a>, usize)| {
         let tests = studies.get_mut(key.0).map(|tests| tests.drain(..count).collect()).unwrap_or_default();
         (key, tests)
@@ -134,7 +133,13 @@ struct Meaning {
     title: String,
     revision: u32,
     params: BTreeMap<String, String>,
-    kpm_unit: Option<String>,
+}
+
+fn wish(test: &Published, catalog: &Catalog) -> kpm::Wish {
+    let meaning = workload(test, catalog);
+    let listed = catalog.published().code(&test.code, &test.description);
+    let own = catalog.find(&meaning.id).ok().map(|asked| asked.entry.workload.kpm.unit.clone());
+    kpm::Wish { metric: listed.and_then(|listed| listed.kpm.clone()), unit: own }
 }
 
 /// An alias of the catalogue decides; then the catalogue's list of codes; then the code stands for itself.
@@ -162,7 +167,6 @@ fn workload(test: &Published, catalog: &Catalog) -> Meaning {
         title: test.description.clone(),
         revision: own.map_or(0, |own| own.revision),
         params,
-        kpm_unit: own.map(|own| own.kpm.unit.clone()),
     }
 }
 

@@ -106,13 +106,15 @@ impl Row {
 }
 
 /// The tests of some rows, in order of appearance, with all their figures. A figure that a test has already (the same
-/// number printed twice) makes a test of its own.
+/// number printed twice) makes a test of its own. What stands outside the run table (a chart label, a wait event) belongs
+/// to the row of the table with the same jobs, if there is just one.
 pub fn tests(rows: &[&Row]) -> Vec<Published> {
     let mut tests: Vec<Published> = Vec::new();
     let mut latest: BTreeMap<String, usize> = BTreeMap::new();
-    for row in rows {
-        let at = latest.get(&row.identity()).copied().filter(|&at| tests[at].figure(&row.metric).is_none());
-        let at = at.unwrap_or_else(|| {
+    let (in_table, beside): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| !row.place().is_empty());
+    for row in in_table.into_iter().chain(beside) {
+        let known = latest.get(&row.identity()).copied().or_else(|| table_row(&tests, row));
+        let at = known.filter(|&at| tests[at].figure(&row.metric).is_none()).unwrap_or_else(|| {
             tests.push(row.test());
             tests.len() - 1
         });
@@ -120,6 +122,16 @@ pub fn tests(rows: &[&Row]) -> Vec<Published> {
         tests[at].figures.push(row.figure());
     }
     tests
+}
+
+/// The only row of the run table that a figure outside of it can belong to.
+fn table_row(tests: &[Published], row: &Row) -> Option<usize> {
+    let own = row.test();
+    let fits = |test: &Published| Published { place: String::new(), figures: Vec::new(), ..test.clone() } == own;
+    let is_beside = row.place().is_empty() && row.kind == PublishedKind::Point;
+    let mut fitting = tests.iter().enumerate().filter(|(_, test)| is_beside && !test.place.is_empty() && fits(test));
+    let first = fitting.next().map(|(at, _)| at);
+    first.filter(|_| fitting.next().is_none())
 }
 
 #[cfg(test)]
@@ -145,6 +157,21 @@ mod tests_of_rows {
         let seen: Vec<_> = tests.iter().map(|test| (test.place.as_str(), test.figures.len())).collect();
         assert_eq!(seen, [("run=1 test=2", 2), ("run=1 test=3", 1)]);
         assert_eq!((tests[0].jobs, tests[0].threads), (Some(4), None));
+    }
+
+    #[test]
+    fn a_chart_label_belongs_to_the_only_row_of_the_table_with_its_jobs() {
+        let rows = rows(
+            "s,st,p,e,u,512,T1,d,point,1,4,,,service_time_ms,2,ms,chart label\n\
+             s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,10,ops/s,run=1 test=2\n\
+             s,st,p,e,u,512,T1,d,point,1,1,,,ops_per_s,9,ops/s,run=1 test=3\n\
+             s,st,p,e,u,512,T1,d,point,1,1,,,ops_per_s,9,ops/s,run=1 test=4\n\
+             s,st,p,e,u,512,T1,d,point,1,1,,,service_time_ms,1,ms,chart label\n",
+        );
+        let rows = rows.unwrap();
+        let tests = tests(&rows.iter().collect::<Vec<_>>());
+        let seen: Vec<_> = tests.iter().map(|test| (test.place.as_str(), test.figures.len())).collect();
+        assert_eq!(seen, [("run=1 test=2", 2), ("run=1 test=3", 1), ("run=1 test=4", 1), ("", 1)]);
     }
 
     #[test]

@@ -1,0 +1,94 @@
+//! Slips of publications that the figures themselves show: a value in another unit than its neighbours, a column that
+//! shows the clock instead of the platforms, a platform table that contradicts the CPU figures.
+//!
+//! The rules are general; no platform, test or study is known here by name.
+
+mod floor;
+mod platform;
+mod unit;
+
+pub use platform::{Implied, implied_cpus, of_platform};
+
+use crate::model::{PublishedKind, Reason, Status, TestResult};
+
+/// The reasons found against each test of each run.
+pub type Found = Vec<Vec<Vec<Reason>>>;
+
+/// What the tables of several publications show against single figures: per run and test, the reasons.
+pub fn of_tables(runs: &[&[TestResult]]) -> Found {
+    let mut found: Found = runs.iter().map(|tests| tests.iter().map(|_| Vec::new()).collect()).collect();
+    let cells: Vec<Cell<'_>> = runs.iter().enumerate().flat_map(|(run, tests)| cells(run, tests)).collect();
+    for (cell, reason) in floor::judge(&cells).into_iter().chain(unit::judge(&cells)) {
+        found[cell.run][cell.test].push(reason);
+    }
+    found
+}
+
+/// A figure that a table of a publication states as speed or throughput.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    /// Positions of its run and test.
+    run: usize,
+    test: usize,
+    result: &'a TestResult,
+    /// Suite and code: what stands in one row of the table.
+    hash: &'a str,
+    code: &'a str,
+    kind: PublishedKind,
+    metric: &'a str,
+    value: f64,
+}
+
+fn cells(run: usize, tests: &[TestResult]) -> impl Iterator<Item = Cell<'_>> {
+    let stated = tests.iter().enumerate().filter_map(move |(test, result)| {
+        let published = result.published.as_ref()?;
+        let figure = published.figure(published.kpm.as_ref()?)?;
+        let (code, kind) = (published.code.as_str(), published.kind);
+        let (metric, value) = (figure.metric.as_str(), figure.value);
+        let in_table = !figure.note.contains("approximate") && !code.is_empty();
+        in_table.then_some(Cell { run, test, result, hash: &result.hash, code, kind, metric, value })
+    });
+    stated.filter(|cell| cell.kind != PublishedKind::Point)
+}
+
+/// True if two figures stand in one column and row of tables: same suite, code, kind and metric.
+fn same_row(a: &Cell<'_>, b: &Cell<'_>) -> bool {
+    (a.hash, a.code, a.kind, a.metric) == (b.hash, b.code, b.kind, b.metric)
+}
+
+fn reason(status: Status, code: &str, text: String) -> Reason {
+    Reason { status, code: code.into(), text }
+}
+
+#[cfg(test)]
+pub(crate) mod fixture {
+    use crate::analysis::fixture;
+    use crate::analysis::published;
+    use crate::model::{Published, PublishedFigure, PublishedKind, TestResult};
+
+    /// A published test with the figures given; the first is the KPM.
+    pub fn test(code: &str, kind: PublishedKind, jobs: u32, figures: &[(&str, f64)]) -> TestResult {
+        let figure = |&(metric, value): &(&str, f64)| PublishedFigure {
+            metric: metric.into(),
+            value,
+            unit: "x".into(),
+            note: String::new(),
+        };
+        let published = Published {
+            kind,
+            code: code.into(),
+            description: String::new(),
+            place: String::new(),
+            nodes: Some(1),
+            jobs: Some(jobs).filter(|jobs| *jobs > 0),
+            threads: None,
+            update_pct: None,
+            kpm: Some(figures[0].0.into()),
+            figures: figures.iter().map(figure).collect(),
+        };
+        let hash = format!("published:suite:{code}");
+        let mut test = TestResult { jobs, hash, published: Some(Box::new(published)), ..fixture::result() };
+        published::fill(&mut test);
+        test
+    }
+}
