@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice, SliceReport};
 use crate::model::{BoundStatement, Branch, Counters, JobCode, Tally};
 use crate::stats::LatencyHistogram;
+use crate::stats::keys::KeyStream;
 
 mod program;
 
@@ -43,6 +44,16 @@ pub trait ClientSession {
     /// # Errors
     /// The engine's error with its class.
     fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError>;
+    /// Runs prepared statement number `statement`, the call of a routine of one op (`Routine::per_op`).
+    ///
+    /// # Errors
+    /// As [`ClientSession::run`]; class `Statement` where there are no such routines.
+    fn transaction(&mut self, statement: usize, _binds: &[i64]) -> Result<Transaction, EngineError> {
+        Err(EngineError::new(
+            ErrorClass::Statement,
+            format!("statement {statement} cannot be called as one transaction"),
+        ))
+    }
     /// Loads the rows by the engine's fastest path in one transaction, and commits.
     ///
     /// # Errors
@@ -56,7 +67,16 @@ pub trait ClientSession {
     }
 }
 
-/// Runs a client-drive job to its end. `connect` opens the session and prepares the statements, which are
+/// What a routine of one op did; see `catalog/harness/<engine>.sql`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transaction {
+    pub rows: u64,
+    pub commits: u64,
+    /// State of the key generator after the op.
+    pub seed: u64,
+}
+
+/// Runs a client-drive job, or a job of calls of one op each, to its end. `connect` opens the session and prepares the statements, which are
 /// given in the order by which [`ClientSession::run`] names them.
 ///
 /// Errors are counted by the pacer (the tally's own `errors` stay empty). After a failed op the session is
@@ -88,7 +108,8 @@ pub fn drive<S: ClientSession>(
 fn statements(code: &JobCode) -> Vec<&BoundStatement> {
     match code {
         JobCode::Client { branches, .. } => branches.iter().flat_map(|branch: &Branch| &branch.statements).collect(),
-        JobCode::Routine(_) | JobCode::Bulk { .. } => Vec::new(),
+        JobCode::Routine(routine) => vec![&routine.call],
+        JobCode::Bulk { .. } => Vec::new(),
     }
 }
 
@@ -103,6 +124,7 @@ fn presized() -> LatencyHistogram {
 /// What one op does.
 enum Work<'a> {
     Steps(Program),
+    Calls(Calls),
     Bulk(BatchIds<'a>),
 }
 
@@ -119,6 +141,7 @@ impl<'a> Work<'a> {
                 jobs: u64::from(order.jobs),
                 next: u64::from(order.job.saturating_sub(1)),
             })),
+            JobCode::Routine(routine) if routine.per_op => Calls::compile(order, &routine.call).map(Work::Calls),
             JobCode::Routine(routine) => Err(EngineError::new(
                 ErrorClass::Statement,
                 format!("routine {} cannot be run by the client drive", routine.name),
@@ -127,6 +150,41 @@ impl<'a> Work<'a> {
     }
     fn shared_read(&self) -> bool {
         matches!(self, Work::Steps(program) if program.shared_read)
+    }
+}
+
+/// Calls of a routine of one op, and the key generator that they share with us.
+struct Calls {
+    keys: KeyStream,
+    args: Vec<i64>,
+    /// Where the seed stands in `args`, if the call has one.
+    seed: Option<usize>,
+}
+
+impl Calls {
+    fn compile(order: &JobOrder<'_>, call: &BoundStatement) -> Result<Self, EngineError> {
+        let value = |name: &String| match name.as_str() {
+            "job" => Ok(order.job.into()),
+            "jobs" => Ok(order.jobs.into()),
+            "seed" => Ok(0),
+            other => Err(EngineError::new(ErrorClass::Statement, format!("the harness has no bind '{other}' per op"))),
+        };
+        Ok(Calls {
+            keys: KeyStream::for_job(order.seed, order.job),
+            args: call.binds.iter().map(value).collect::<Result<_, _>>()?,
+            seed: call.binds.iter().position(|name| name == "seed"),
+        })
+    }
+
+    #[inline]
+    fn op<S: ClientSession>(&mut self, session: &mut S) -> Result<Done, EngineError> {
+        let state = self.keys.step();
+        if let Some(seed) = self.seed {
+            self.args[seed] = state as i64; // below 2^31
+        }
+        let done = session.transaction(0, &self.args)?;
+        self.keys = KeyStream::from_state(done.seed);
+        Ok(Done { rows: done.rows, commits: done.commits })
     }
 }
 
@@ -240,6 +298,7 @@ impl<S: ClientSession> Job<'_, S> {
     fn op(&mut self) -> Result<(), EngineError> {
         let done = match &mut self.work {
             Work::Steps(program) => program.op(&mut self.session)?,
+            Work::Calls(calls) => calls.op(&mut self.session)?,
             Work::Bulk(ids) => {
                 let load = ids.next();
                 self.session.load(&load)?;

@@ -14,10 +14,16 @@ use crate::model::{Counters, Drive, Facts, JobCode, Tally, Target};
 use crate::stats::LatencyHistogram;
 
 pub mod client_loop;
+#[cfg(feature = "mariadb")]
+pub mod mariadb;
 pub mod null;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(any(feature = "mariadb", feature = "postgres"))]
+mod remote;
 mod running;
+#[cfg(any(feature = "mariadb", feature = "postgres"))]
+mod slices;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
@@ -27,6 +33,8 @@ pub const ENGINES: &[&dyn Engine] = &[
     &sqlite::Sqlite,
     #[cfg(feature = "postgres")]
     &postgres::Postgres,
+    #[cfg(feature = "mariadb")]
+    &mariadb::MariaDb,
     &null::Null,
 ];
 
@@ -42,6 +50,9 @@ pub use crate::sql::Placeholder;
 pub struct Capabilities {
     /// Drives it has; the first is the default.
     pub drives: &'static [Drive],
+    /// A commit inside a stored routine is waited for, as one of a client is. Where it is not, a committing workload's
+    /// routine is one op, called once per op.
+    pub commits_in_routine: bool,
     /// Placeholder style of prepared statements.
     pub placeholder: Placeholder,
     /// Put before our own object names: `dbdyno.` or nothing.
@@ -359,6 +370,12 @@ impl EngineError {
     /// An error without code and advice.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         EngineError { class, code: None, message: message.into(), advice: None }
+    }
+    /// Adds what to do.
+    #[must_use]
+    pub fn advised(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
     }
     /// As an error for the user, at `place`.
     pub fn at(self, place: impl Into<String>) -> Error {

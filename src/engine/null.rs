@@ -37,6 +37,7 @@ impl Engine for Null {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             drives: &[Drive::Client],
+            commits_in_routine: true,
             placeholder: Placeholder::QuestionNumber,
             prefix: "",
             orgs: &["none"],

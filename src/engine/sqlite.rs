@@ -49,6 +49,7 @@ impl Engine for Sqlite {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             drives: &[Drive::Client],
+            commits_in_routine: true,
             placeholder: Placeholder::QuestionNumber,
             prefix: "",
             orgs: &["rowid", "iot"],

@@ -91,6 +91,8 @@ pub struct Routine {
     pub create: Vec<String>,
     /// Statement that calls one slice; see `catalog/harness/<engine>.sql` for arguments and results.
     pub call: BoundStatement,
+    /// One call is one op instead of a slice of them.
+    pub per_op: bool,
     /// Statements that drop it.
     pub drop: Vec<String>,
 }

@@ -175,9 +175,15 @@ impl Compiler<'_> {
         Ok(JobCode::Bulk { table, batch: batch.round() as u64 })
     }
 
-    /// The harness with the workload's body in it: a procedure if ops commit, else a function.
+    /// The harness with the workload's body in it: a function, a procedure if ops commit, and where a commit inside a
+    /// routine would not be waited for a procedure of one transaction.
     fn routine(&self, harness: &Harness<'_>, params: &Params) -> Result<Routine> {
-        let kind = if self.entry.workload.commits { "procedure" } else { "function" };
+        let per_op = self.entry.workload.commits && !self.target.capabilities.commits_in_routine;
+        let kind = match self.entry.workload.commits {
+            _ if per_op => "transaction",
+            true => "procedure",
+            false => "function",
+        };
         let body = substitute(self.block("body")?, &self.values, &[])?;
         let declare =
             self.find("declare").map(|block| substitute(block, &self.values, &[])).transpose()?.unwrap_or_default();
@@ -197,6 +203,7 @@ impl Compiler<'_> {
             call: self.bound(harness.of_kind("call")?, &values)?,
             create: vec![statement(&create).into()],
             drop: vec![statement(&drop).into()],
+            per_op,
             name,
         })
     }
@@ -205,7 +212,7 @@ impl Compiler<'_> {
 struct HarnessBlocks<'a> {
     blocks: &'a Harness<'a>,
     engine: &'a str,
-    /// `function` or `procedure`.
+    /// `function`, `procedure` or `transaction`.
     kind: &'a str,
 }
 

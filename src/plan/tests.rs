@@ -155,6 +155,7 @@ fn fixture_with(own: &std::path::Path) -> Catalog {
 fn server() -> Request {
     let capabilities = Capabilities {
         drives: &[Drive::Database, Drive::Client],
+        commits_in_routine: true,
         placeholder: Placeholder::Dollar,
         prefix: "dbdyno.",
         orgs: &["heap"],

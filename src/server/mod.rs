@@ -16,9 +16,11 @@ use crate::model::Target;
 mod account;
 mod binaries;
 mod home;
+mod mariadb;
 mod postgres;
 mod process;
 mod space;
+mod url;
 
 pub use binaries::Binaries;
 pub use space::free_bytes;
@@ -33,7 +35,7 @@ const READY_TIMEOUT: Duration = Duration::from_secs(120);
 const READY_POLL: Duration = Duration::from_millis(20);
 
 /// Every kind of private server.
-const KINDS: &[&dyn ServerKind] = &[&postgres::PostgresServer];
+const KINDS: &[&dyn ServerKind] = &[&postgres::PostgresServer, &mariadb::MariaDbServer];
 
 /// What differs between the servers of different engines.
 trait ServerKind: Sync {

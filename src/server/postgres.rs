@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use super::binaries::{Binaries, expand, output_of};
 use super::home::unusable;
 use super::process::StopSignals;
+use super::url::percent_encode;
 use super::{Place, ServerKind};
 use crate::engine::Version;
 use crate::error::{Error, Result};
@@ -171,19 +172,6 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
 /// For a quoted value of postgresql.conf.
 fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('\'', "''")
-}
-
-/// Keeps what may stand in the query part of a URL.
-fn percent_encode(text: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    text.bytes().fold(String::new(), |mut out, byte| {
-        if keep(byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
 }
 
 #[cfg(test)]

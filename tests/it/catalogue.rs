@@ -14,6 +14,7 @@ fn catalog() -> Catalog {
 fn engines() -> [(&'static str, Capabilities); 2] {
     let sqlite = Capabilities {
         drives: &[Drive::Client],
+        commits_in_routine: true,
         placeholder: Placeholder::QuestionNumber,
         prefix: "",
         orgs: &["rowid", "iot"],

@@ -187,7 +187,7 @@ fn check_routine(database: &dyn Database) {
         sql: "select * from dbdyno.f($1, $2)".into(),
         binds: vec!["max_ops".into(), "seed".into()],
     };
-    let routine = dbdyno::model::Routine { name: "dbdyno.f".into(), create: vec![], call, drop: vec![] };
+    let routine = dbdyno::model::Routine { name: "dbdyno.f".into(), create: vec![], call, per_op: false, drop: vec![] };
     let mut pacer = TestPacer::new(2, |_| ());
     run(database, &JobCode::Routine(routine), &mut pacer).unwrap();
     assert_eq!((pacer.tally.ops, pacer.tally.rows, pacer.samples), (200, 400, 4));

@@ -1,8 +1,6 @@
 //! Opens connections: socket, startup, authentication, settings.
 
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use fallible_iterator::FallibleIterator;
@@ -13,9 +11,10 @@ use postgres_protocol::message::frontend;
 
 use super::cancel::CancelKey;
 use super::error;
-use super::password::{Password, Passwords};
+use super::password::Passwords;
 use super::url::{Config, Host};
-use super::wire::{Stream, Wire};
+use super::wire::Wire;
+use crate::engine::remote::{Password, Stream};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Longest wait for one address and for each answer during startup.
@@ -99,22 +98,9 @@ fn connect_host(
 pub(super) fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
     match host {
         Host::Socket { dir, port } => {
-            let path = dir.join(format!(".s.PGSQL.{port}"));
-            UnixStream::connect(path).map(|stream| (Stream::Unix(stream), true))
+            Stream::to_socket(&dir.join(format!(".s.PGSQL.{port}"))).map(|stream| (stream, true))
         }
-        Host::Tcp { name, port } => {
-            let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
-            for address in (name.as_str(), *port).to_socket_addrs()? {
-                match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
-                    Ok(stream) => {
-                        stream.set_nodelay(true)?;
-                        return Ok((Stream::Tcp(stream), address.ip().is_loopback()));
-                    }
-                    Err(error) => failure = error,
-                }
-            }
-            Err(failure)
-        }
+        Host::Tcp { name, port } => Stream::to_port(name, *port, CONNECT_TIMEOUT),
     }
 }
 

@@ -6,10 +6,8 @@ use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 
+use crate::engine::remote::{one_line, quote};
 use crate::engine::{EngineError, ErrorClass};
-
-/// Longest piece of a statement that an error message quotes, in characters.
-const QUOTED_CHARS: usize = 100;
 
 /// The class of a SQLSTATE (PostgreSQL manual, appendix A).
 pub(super) fn class_of(sqlstate: &str) -> ErrorClass {
@@ -103,27 +101,6 @@ pub(super) fn lost(message: impl Into<String>) -> EngineError {
 /// A message that makes no sense here: the connection cannot be used any more.
 pub(super) fn unexpected(tag: u8, during: &str) -> EngineError {
     lost(format!("unexpected message '{}' from the server during {during}", char::from(tag).escape_default()))
-}
-
-impl EngineError {
-    /// Adds what to do.
-    pub(super) fn advised(mut self, advice: impl Into<String>) -> Self {
-        self.advice = Some(advice.into());
-        self
-    }
-}
-
-/// The statement on one line, cut.
-fn quote(statement: &str) -> String {
-    let line = one_line(statement);
-    match line.char_indices().nth(QUOTED_CHARS) {
-        Some((at, _)) => format!("{} ...", &line[..at]),
-        None => line,
-    }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ impl Engine for Postgres {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             drives: &[Drive::Database, Drive::Client],
+            commits_in_routine: true,
             placeholder: Placeholder::Dollar,
             prefix: "dbdyno.",
             orgs: &["heap", "heap-list", "range-list", "range-hash"],

@@ -7,22 +7,9 @@ use postgres_protocol::message::frontend;
 
 use super::error;
 use super::wire::Wire;
-use crate::engine::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
-use crate::model::{BoundStatement, Routine, Tally};
-use crate::stats::LatencyHistogram;
-use crate::stats::keys::KeyStream;
-
-/// What one call of the routine returned; see `catalog/harness/postgres.sql`.
-#[derive(Debug, Default, Clone, PartialEq)]
-struct SliceResult {
-    ops: u64,
-    rows: u64,
-    commits: u64,
-    /// State of the key generator after the slice.
-    seed: u64,
-    elapsed_us: f64,
-    samples_us: Vec<f64>,
-}
+use crate::engine::slices::{self, SliceResult};
+use crate::engine::{EngineError, ErrorClass, JobOrder, Pacer};
+use crate::model::{BoundStatement, Routine};
 
 /// Runs the routine's slices until the pacer gives no more.
 pub(super) fn run(
@@ -32,36 +19,7 @@ pub(super) fn run(
     pacer: &mut dyn Pacer,
 ) -> Result<(), EngineError> {
     let columns = prepare(wire, &routine.call)?;
-    let mut keys = KeyStream::for_job(order.seed, order.job);
-    let mut latency = LatencyHistogram::new();
-    if !pacer.ready() {
-        return Ok(());
-    }
-    while let Some(slice) = pacer.next_slice() {
-        match call(wire, &routine.call, &columns, order, &slice, keys.state()) {
-            Ok(result) => {
-                keys = KeyStream::from_state(result.seed);
-                report(&result, &mut latency, pacer);
-            }
-            Err(error) if error.class != ErrorClass::Lost && pacer.op_failed(&error) == AfterError::GoOn => {
-                // What the slice did is rolled back; the next one must not meet the same keys in the same order.
-                keys.step();
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn report(result: &SliceResult, latency: &mut LatencyHistogram, pacer: &mut dyn Pacer) {
-    latency.clear();
-    for sample_us in &result.samples_us {
-        latency.record_ns((sample_us * 1000.0).round().max(0.0) as u64);
-    }
-    let elapsed_s = result.elapsed_us / 1e6;
-    let (ops, rows, commits) = (result.ops, result.rows, result.commits);
-    let tally = Tally { ops, rows, commits, busy_s: elapsed_s, ..Tally::default() };
-    pacer.slice_done(&SliceReport { tally, elapsed_s, latency });
+    slices::run(order, &routine.call, pacer, |values| call(wire, &routine.call, &columns, values))
 }
 
 /// Prepares the call, types left to the server; returns the names of the result columns.
@@ -101,12 +59,9 @@ fn call(
     wire: &mut Wire,
     call: &BoundStatement,
     columns: &[String],
-    order: &JobOrder<'_>,
-    slice: &Slice,
-    seed: u64,
+    values: &[i64],
 ) -> Result<SliceResult, EngineError> {
-    let values = call.binds.iter().map(|name| bind_value(name, order, slice, seed)).collect::<Result<Vec<_>, _>>()?;
-    send_call(wire, &values)
+    send_call(wire, values)
         .map_err(|error| EngineError::new(ErrorClass::Statement, format!("{}: {error}", call.name)))?;
     wire.flush()?;
     let (mut result, mut failure) = (None, None);
@@ -128,20 +83,6 @@ fn call(
             result.ok_or_else(|| EngineError::new(ErrorClass::Statement, format!("{}: returned no row", call.name)))
         }
     }
-}
-
-/// The value of a bind of the harness' call.
-fn bind_value(name: &str, order: &JobOrder<'_>, slice: &Slice, seed: u64) -> Result<i64, EngineError> {
-    let unsigned = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    Ok(match name {
-        "job" => order.job.into(),
-        "jobs" => order.jobs.into(),
-        "slice_us" => (slice.seconds * 1e6).round() as i64,
-        "max_ops" => unsigned(slice.max_ops),
-        "stride" => slice.stride.into(),
-        "seed" => unsigned(seed),
-        other => return Err(EngineError::new(ErrorClass::Statement, format!("the harness has no bind '{other}'"))),
-    })
 }
 
 /// Bind, execute, sync in one write; values as text, so that the routine's own parameter types hold.
@@ -171,16 +112,7 @@ fn read_result(body: &[u8], columns: &[String]) -> Result<SliceResult, EngineErr
     let mut result = SliceResult::default();
     for (name, value) in columns.iter().zip(values) {
         let text = value.and_then(|value| std::str::from_utf8(value).ok()).unwrap_or_default();
-        let wrong = || EngineError::new(ErrorClass::Statement, format!("the routine returned '{text}' as {name}"));
-        match name.as_str() {
-            "ops" => result.ops = text.parse().map_err(|_| wrong())?,
-            "rows" => result.rows = text.parse().map_err(|_| wrong())?,
-            "commits" => result.commits = text.parse().map_err(|_| wrong())?,
-            "seed" => result.seed = text.parse().map_err(|_| wrong())?,
-            "elapsed_us" => result.elapsed_us = text.parse().map_err(|_| wrong())?,
-            "samples_us" => result.samples_us = float_array(text).ok_or_else(wrong)?,
-            _ => {}
-        }
+        result.set(name, text)?;
     }
     Ok(result)
 }
@@ -201,23 +133,9 @@ fn split_row(body: &[u8]) -> Option<Vec<Option<&[u8]>>> {
     Some(values)
 }
 
-/// `{1.5,NULL,2}` without the NULLs; an empty text (NULL) is an empty array.
-fn float_array(text: &str) -> Option<Vec<f64>> {
-    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-    let inner = if text.is_empty() { "" } else { inner? };
-    inner.split(',').filter(|item| !item.is_empty() && *item != "NULL").map(|item| item.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_array_of_samples_is_read() {
-        assert_eq!(float_array("{1.5,NULL,2}"), Some(vec![1.5, 2.0]));
-        assert_eq!(float_array("{}"), Some(vec![]));
-        assert_eq!(float_array("{1.5"), None);
-    }
 
     #[test]
     fn a_row_is_read_by_column_name() {

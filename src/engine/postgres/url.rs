@@ -2,10 +2,10 @@
 //!
 //! A password in the URL is refused: it would stand in the process list and in the shell's history.
 
-use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::engine::{EngineError, ErrorClass};
+use crate::engine::EngineError;
+use crate::engine::remote::{bad_url as bad, decode, from_env, not_empty, split_port};
 
 const DEFAULT_PORT: u16 = 5432;
 /// Where distributions put the server's socket, the first that exists is the default host.
@@ -153,35 +153,6 @@ fn port_number(text: Option<String>) -> Result<u16, EngineError> {
     text.parse().ok().filter(|port| *port > 0).ok_or_else(|| bad(format!("'{text}' is no port number")))
 }
 
-/// `name`, `name:port`, `[v6]`, `[v6]:port`.
-fn split_port(host: &str) -> Result<(&str, &str), EngineError> {
-    let Some(rest) = host.strip_prefix('[') else { return Ok(host.split_once(':').unwrap_or((host, ""))) };
-    let (name, tail) = rest.split_once(']').ok_or_else(|| bad("a '[' of the URL has no ']'"))?;
-    match tail.strip_prefix(':') {
-        Some(port) => Ok((name, port)),
-        None if tail.is_empty() => Ok((name, "")),
-        None => Err(bad(format!("'{tail}' after ']' is no port"))),
-    }
-}
-
-/// Resolves `%41`; `+` stays.
-fn decode(text: &str) -> Result<String, EngineError> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        if byte != b'%' {
-            bytes.push(byte);
-            rest = tail;
-            continue;
-        }
-        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let value = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|value| *value != 0);
-        bytes.push(value.ok_or_else(|| bad("the URL holds a '%' without two hex digits"))?);
-        rest = &tail[2..];
-    }
-    String::from_utf8(bytes).map_err(|_| bad("the URL is no UTF-8 text"))
-}
-
 fn default_host() -> String {
     let dir = SOCKET_DIRS.iter().find(|dir| Path::new(dir).join(format!(".s.PGSQL.{DEFAULT_PORT}")).exists());
     dir.map_or_else(|| "localhost".into(), |dir| (*dir).into())
@@ -191,21 +162,10 @@ fn os_user() -> Option<String> {
     from_env("USER").or_else(|| from_env("LOGNAME"))
 }
 
-fn from_env(name: &str) -> Option<String> {
-    env::var(name).ok().and_then(not_empty)
-}
-
-fn not_empty(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
-}
-
-fn bad(message: impl Into<String>) -> EngineError {
-    EngineError::new(ErrorClass::Usage, message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::ErrorClass;
 
     fn tcp(name: &str, port: u16) -> Host {
         Host::Tcp { name: name.into(), port }

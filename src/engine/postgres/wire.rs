@@ -1,8 +1,6 @@
 //! Framing: messages out in one write, messages in from one buffer. No allocation per message.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -10,6 +8,7 @@ use postgres_protocol::message::backend::Message;
 
 use super::error;
 use crate::engine::EngineError;
+use crate::engine::remote::Stream;
 
 /// Size of the read buffer at the start; it grows for a longer message.
 const READ_BUFFER_BYTES: usize = 64 * 1024;
@@ -17,40 +16,6 @@ const READ_BUFFER_BYTES: usize = 64 * 1024;
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 /// Tag and length of a message.
 const HEADER_BYTES: usize = 5;
-
-/// A byte stream to the server.
-pub(super) enum Stream {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Unix(stream) => stream.read(buffer),
-            Stream::Tcp(stream) => stream.read(buffer),
-        }
-    }
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Stream::Unix(stream) => stream.write_all(bytes),
-            Stream::Tcp(stream) => stream.write_all(bytes),
-        }
-    }
-    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Stream::Unix(stream) => stream.set_read_timeout(timeout),
-            Stream::Tcp(stream) => stream.set_read_timeout(timeout),
-        }
-    }
-    fn shutdown(&self) {
-        // Nothing can be done if the peer has gone already.
-        let _ = match self {
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
-        };
-    }
-}
 
 /// A connection as a sequence of messages.
 pub(super) struct Wire {
@@ -171,7 +136,7 @@ impl Wire {
         self.output.clear();
         postgres_protocol::message::frontend::terminate(&mut self.output);
         if self.flush().is_ok() {
-            self.stream.shutdown();
+            self.stream.end_of_writing();
             self.read_timeout(Some(timeout));
             while self.frame().is_ok() {}
         }
@@ -180,6 +145,9 @@ impl Wire {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     #[test]

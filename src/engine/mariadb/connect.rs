@@ -1,0 +1,249 @@
+//! Opens connections: socket, greeting, login, settings.
+
+use std::io;
+use std::time::Duration;
+
+use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
+use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse};
+use mysql_common::proto::MySerialize;
+
+use super::error;
+use super::password::Passwords;
+use super::reply;
+use super::url::{Config, Host};
+use super::wire::Wire;
+use crate::engine::remote::{Password, Stream};
+use crate::engine::{EngineError, ErrorClass};
+
+/// Longest wait for one address and for each answer during login.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest packet that we announce.
+const MAX_PACKET_BYTES: u32 = 1 << 24;
+/// First bytes of the packets that carry the login on.
+const MORE_DATA: u8 = 1;
+const SWITCH: u8 = 0xFE;
+/// MariaDB from 10 on tells its version with this in front, for old replicas.
+const REPLICATION_PREFIX: &str = "5.5.5-";
+
+/// Settings of every session of ours: nothing on the server may change what statements mean or cut them short.
+/// The time zone without summer time makes clock readings comparable, and cheap.
+const SESSION_SETTINGS: &str = "set session autocommit = 1, sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
+    NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', max_statement_time = 0, wait_timeout = 28800, sql_log_off = 0";
+
+/// An open connection and what the server said about itself.
+pub(super) struct Connection {
+    pub wire: Wire,
+    /// Version as the server tells it: `10.11.6-MariaDB`.
+    pub server_version: String,
+    /// Number of the session, to end its statements by.
+    pub id: u32,
+    /// True if the server runs on this host: reached over a Unix socket or a loopback address.
+    pub local: bool,
+}
+
+/// Opens a connection to the first host that answers.
+///
+/// # Errors
+/// Nobody listens, wrong user or password, no such database, too many connections.
+pub(super) fn connect(config: &Config, passwords: &Passwords) -> Result<Connection, EngineError> {
+    let mut connection = connect_with(config, passwords.known()).or_else(|error| {
+        let refused = error.class == ErrorClass::Denied && passwords.known().is_none() && config.wants_password;
+        if refused { connect_with(config, Some(passwords.ask(config)?)) } else { Err(error) }
+    })?;
+    connection.wire.read_timeout(None);
+    Ok(connection)
+}
+
+fn connect_with(config: &Config, password: Option<Password>) -> Result<Connection, EngineError> {
+    let mut failure = EngineError::new(ErrorClass::Unreachable, "no host is given");
+    for host in &config.hosts {
+        match connect_host(config, host, password.as_ref()) {
+            Err(error) if error.class == ErrorClass::Unreachable => failure = error,
+            outcome => return outcome,
+        }
+    }
+    Err(failure)
+}
+
+fn connect_host(config: &Config, host: &Host, password: Option<&Password>) -> Result<Connection, EngineError> {
+    let (stream, local) = open_stream(host).map_err(|error| unreachable(host, &error))?;
+    let mut wire = Wire::new(stream);
+    wire.read_timeout(Some(CONNECT_TIMEOUT));
+    let greeting = greeting(&mut wire)?;
+    wire.greeted();
+    let mut login = Login { password, socket: matches!(host, Host::Socket(_)), nonce: greeting.nonce() };
+    login.run(&mut wire, config, &greeting)?;
+    let version = greeting.server_version_str();
+    let server_version = version.strip_prefix(REPLICATION_PREFIX).unwrap_or(&version).to_owned();
+    Ok(Connection { wire, server_version, id: greeting.connection_id(), local })
+}
+
+/// Gives a new session the settings of ours, and those of `more`: `name = value, ...` or nothing.
+///
+/// # Errors
+/// The server's.
+pub(super) fn set_up(wire: &mut Wire, more: &str) -> Result<(), EngineError> {
+    let comma = if more.is_empty() { "" } else { ", " };
+    reply::run(wire, &format!("{SESSION_SETTINGS}{comma}{more}")).map(|_| ())
+}
+
+fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
+    match host {
+        Host::Socket(path) => Stream::to_socket(path).map(|stream| (stream, true)),
+        Host::Tcp { name, port } => Stream::to_port(name, *port, CONNECT_TIMEOUT),
+    }
+}
+
+fn unreachable(host: &Host, error: &io::Error) -> EngineError {
+    let place = match host {
+        Host::Socket(path) => format!("socket {}", path.display()),
+        Host::Tcp { name, port } => format!("host {name} port {port}"),
+    };
+    EngineError::new(ErrorClass::Unreachable, format!("no server answers at {place} ({error})"))
+        .advised("check host and port, and that the server is started")
+}
+
+fn greeting(wire: &mut Wire) -> Result<HandshakePacket<'static>, EngineError> {
+    let payload = wire.packet()?;
+    if payload.first() == Some(&error::ERROR) {
+        return Err(error::from_packet(payload, ""));
+    }
+    let greeting = ParseBuf(payload).parse::<HandshakePacket<'_>>(());
+    greeting.map(HandshakePacket::into_owned).map_err(|error| error::from_io(&invalid(&error)))
+}
+
+fn invalid(error: &io::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}
+
+/// What we can do, of what the server offers.
+fn capabilities(greeting: &HandshakePacket<'_>) -> CapabilityFlags {
+    let wanted = CapabilityFlags::CLIENT_LONG_PASSWORD
+        | CapabilityFlags::CLIENT_LONG_FLAG
+        | CapabilityFlags::CLIENT_PROTOCOL_41
+        | CapabilityFlags::CLIENT_TRANSACTIONS
+        | CapabilityFlags::CLIENT_SECURE_CONNECTION
+        | CapabilityFlags::CLIENT_PLUGIN_AUTH
+        | CapabilityFlags::CLIENT_LOCAL_FILES
+        | CapabilityFlags::CLIENT_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_DEPRECATE_EOF;
+    wanted & greeting.capabilities()
+}
+
+/// A login under way.
+struct Login<'a> {
+    password: Option<&'a Password>,
+    /// Over a Unix socket, where nobody can listen in.
+    socket: bool,
+    nonce: Vec<u8>,
+}
+
+impl Context for &Login<'_> {
+    fn pass(&self) -> &[u8] {
+        self.password.map_or(&[], Password::bytes)
+    }
+    fn is_ipc_transport(&self) -> bool {
+        self.socket
+    }
+    fn is_tls_transport(&self) -> bool {
+        false
+    }
+    fn scramble(&self) -> &[u8] {
+        &self.nonce
+    }
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+impl Login<'_> {
+    /// Sends who we are, and answers the server until it is satisfied.
+    fn run(&mut self, wire: &mut Wire, config: &Config, greeting: &HandshakePacket<'_>) -> Result<(), EngineError> {
+        let flags = capabilities(greeting);
+        if !flags.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF | CapabilityFlags::CLIENT_PLUGIN_AUTH) {
+            return Err(EngineError::new(ErrorClass::TooOld, "the server speaks an old form of the protocol")
+                .advised("use MariaDB 10.6 or newer"));
+        }
+        let mut plugin = AuthPlugin::MysqlNativePassword;
+        let mut procedure = start(&plugin)?;
+        let nonce = self.nonce.clone();
+        let first = self.answer(&mut procedure, &nonce)?.unwrap_or_default();
+        let database = config.database.as_deref().map(str::as_bytes);
+        let user = Some(config.user.as_bytes());
+        let version = greeting.maria_db_server_version_parsed().unwrap_or_default();
+        let caching = greeting.mariadb_ext_capabilities() & MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
+        let response = HandshakeResponse::new(
+            Some(first),
+            version,
+            user,
+            database,
+            Some(plugin.clone()),
+            flags,
+            None,
+            MAX_PACKET_BYTES,
+        );
+        response.with_mariadb_ext_capabilities(caching).serialize(wire.payload());
+        wire.flush()?;
+        loop {
+            let payload = wire.packet()?.to_vec();
+            let answer = match payload.first() {
+                Some(0) => return Ok(()),
+                Some(&error::ERROR) => return Err(error::from_packet(&payload, "")),
+                Some(&SWITCH) => {
+                    let request = ParseBuf(&payload).parse::<AuthSwitchRequest<'_>>(());
+                    let request = request.map_err(|error| error::from_io(&invalid(&error)))?;
+                    plugin = request.auth_plugin().into_owned();
+                    self.nonce = request.plugin_data().to_vec();
+                    let nonce = self.nonce.clone();
+                    self.switched(&plugin, &mut procedure, &nonce)?
+                }
+                Some(&MORE_DATA) => self.answer(&mut procedure, &payload[1..])?,
+                _ => return Err(unsupported(&plugin)),
+            };
+            if let Some(answer) = answer {
+                wire.payload().extend_from_slice(&answer);
+                wire.flush()?;
+            }
+        }
+    }
+
+    /// The first answer to another method. The operating system knows the user of a socket: nothing is to be said.
+    fn switched(
+        &self,
+        plugin: &AuthPlugin<'_>,
+        procedure: &mut AuthProc,
+        nonce: &[u8],
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        if matches!(plugin.as_bytes(), b"unix_socket" | b"auth_socket") {
+            return Ok(Some(Vec::new()));
+        }
+        if matches!(plugin, AuthPlugin::MysqlClearPassword) && !self.socket {
+            return Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text")
+                .advised("connect over its Unix socket, or give the user another authentication method"));
+        }
+        *procedure = start(plugin)?;
+        self.answer(procedure, nonce)
+    }
+
+    fn answer(&self, procedure: &mut AuthProc, challenge: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+        match procedure.run(self, challenge) {
+            Ok(Response::Next { packet } | Response::Last { packet }) => Ok(packet),
+            Err(error) => Err(EngineError::new(ErrorClass::Denied, format!("authentication failed ({error})"))
+                .advised("give the user mysql_native_password or ed25519, or connect over the server's Unix socket")),
+        }
+    }
+}
+
+fn start(plugin: &AuthPlugin<'_>) -> Result<AuthProc, EngineError> {
+    plugin.init().map_err(|_| unsupported(plugin))
+}
+
+fn unsupported(plugin: &AuthPlugin<'_>) -> EngineError {
+    let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
+    let message = format!("the server wants the authentication method '{name}', which is not supported");
+    EngineError::new(ErrorClass::Denied, message)
+        .advised("use mysql_native_password, ed25519 or unix_socket for this user")
+}

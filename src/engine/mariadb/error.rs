@@ -1,0 +1,138 @@
+//! Errors of the server and of the connection as [`EngineError`]s.
+
+use std::io;
+
+use mysql_common::constants::CapabilityFlags;
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::ErrPacket;
+
+use crate::engine::remote::{one_line, quote};
+use crate::engine::{EngineError, ErrorClass};
+
+/// First byte of a packet that tells an error.
+pub(super) const ERROR: u8 = 0xFF;
+
+/// The class of a server error (MariaDB manual, "MariaDB Error Codes"; numbers below 1000 are those of the operating
+/// system's layer) with its SQLSTATE.
+fn class_of(code: u16, sqlstate: &str, message: &str) -> ErrorClass {
+    match code {
+        1045 | 1130 | 1251 | 1524 | 1698 | 1820 | 1862 | 4151 => ErrorClass::Denied,
+        1044 | 1142 | 1143 | 1227 | 1370 | 1410 | 1419 => ErrorClass::Privilege,
+        1213 => ErrorClass::Deadlock,
+        1020 => ErrorClass::Serialization,
+        1205 => ErrorClass::Busy,
+        20 | 1021 | 1114 => ErrorClass::DiskFull,
+        // Errors of a file operation, with the number of the operating system's error: 28 = no space, 122 = quota.
+        3 | 1004 | 1026 | 1030 | 1296 if out_of_space(message) => ErrorClass::DiskFull,
+        1317 | 1969 => ErrorClass::Cancelled,
+        1053 | 1077..=1080 | 1152..=1161 | 1184 | 1927 => ErrorClass::Lost,
+        1040 | 1129 | 1203 => ErrorClass::Unreachable,
+        _ if sqlstate.starts_with("42") || sqlstate.starts_with("22") => ErrorClass::Statement,
+        _ => ErrorClass::Other,
+    }
+}
+
+fn out_of_space(message: &str) -> bool {
+    ["rrcode: 28", "errno: 28", "error 28", "errno: 122", "No space left"].iter().any(|words| message.contains(words))
+}
+
+/// What the user can do about an error, where that is not plain.
+fn advice_of(code: u16) -> Option<&'static str> {
+    Some(match code {
+        1045 | 1698 => "check the user and the password in MYSQL_PWD or [client] of ~/.my.cnf",
+        1130 => "create the user for this host, or connect from another one",
+        1040 | 1203 => "raise max_connections or use fewer --jobs",
+        1049 => "create the database first, or leave it out of the URL: our tables are in a database of their own",
+        20 | 1021 | 1114 => "free space on the server's disk, or choose a smaller --size",
+        1129 => "run 'mariadb-admin flush-hosts' on the server",
+        1148 | 3948 | 4166 => "set local_infile = on on the server: rows are loaded by LOAD DATA LOCAL",
+        _ => return None,
+    })
+}
+
+/// The error of an error packet. `statement` is quoted when it is likely to be at fault.
+pub(super) fn from_packet(payload: &[u8], statement: &str) -> EngineError {
+    let packet = ParseBuf(payload).parse::<ErrPacket<'_>>(CapabilityFlags::CLIENT_PROTOCOL_41);
+    match packet {
+        Ok(ErrPacket::Error(error)) => {
+            let state = error.sql_state_ref().map(|state| state.as_str().into_owned()).unwrap_or_default();
+            from_server(error.error_code(), &state, &error.message_str(), statement)
+        }
+        _ => greeting_error(payload).unwrap_or_else(|| lost("the server sent an error that cannot be read")),
+    }
+}
+
+/// Errors before the login carry no SQLSTATE: code and text only.
+fn greeting_error(payload: &[u8]) -> Option<EngineError> {
+    let code = u16::from_le_bytes([*payload.get(1)?, *payload.get(2)?]);
+    Some(from_server(code, "", &String::from_utf8_lossy(payload.get(3..)?), ""))
+}
+
+fn from_server(code: u16, sqlstate: &str, text: &str, statement: &str) -> EngineError {
+    let class = class_of(code, sqlstate, text);
+    let mut message = one_line(text);
+    if !statement.is_empty() && matches!(class, ErrorClass::Statement | ErrorClass::Privilege | ErrorClass::Other) {
+        message = format!("{message} (error {code}) in: {}", quote(statement));
+    }
+    EngineError { class, advice: advice_of(code).map(str::to_owned), code: Some(code.to_string()), message }
+}
+
+/// The error of a read or write on an open connection.
+pub(super) fn from_io(error: &io::Error) -> EngineError {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => lost("the server closed the connection"),
+        io::ErrorKind::InvalidData => lost(format!("the server sent what is no MariaDB packet ({error})")),
+        _ => lost(format!("the connection to the server broke ({error})")),
+    }
+}
+
+/// A lost connection, with `message`.
+pub(super) fn lost(message: impl Into<String>) -> EngineError {
+    EngineError::new(ErrorClass::Lost, message)
+}
+
+/// A statement that cannot be run.
+pub(super) fn statement(message: impl Into<String>) -> EngineError {
+    EngineError::new(ErrorClass::Statement, message)
+}
+
+/// A packet that makes no sense here: the connection cannot be used any more.
+pub(super) fn unexpected(during: &str) -> EngineError {
+    lost(format!("unexpected packet from the server during {during}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_the_class_a_caller_can_act_on() {
+        for (code, state, class) in [
+            (1045, "28000", ErrorClass::Denied),
+            (1044, "42000", ErrorClass::Privilege),
+            (1370, "42000", ErrorClass::Privilege),
+            (1213, "40001", ErrorClass::Deadlock),
+            (1205, "HY000", ErrorClass::Busy),
+            (1021, "HY000", ErrorClass::DiskFull),
+            (1114, "HY000", ErrorClass::DiskFull),
+            (1317, "70100", ErrorClass::Cancelled),
+            (1927, "70100", ErrorClass::Lost),
+            (1040, "08004", ErrorClass::Unreachable),
+            (1146, "42S02", ErrorClass::Statement),
+            (1062, "23000", ErrorClass::Other),
+        ] {
+            assert_eq!(class_of(code, state, ""), class, "{code}");
+        }
+        let full = "Got error 28 \"No space left on device\" from storage engine InnoDB";
+        assert_eq!(class_of(1030, "HY000", full), ErrorClass::DiskFull);
+    }
+
+    #[test]
+    fn a_packet_becomes_one_line_with_code_and_statement() {
+        let error = from_packet(b"\xff\x7a\x04#42S02Table 'x'\ndoesn't exist", "select *\n from x");
+        assert_eq!(error.message, "Table 'x' doesn't exist (error 1146) in: select * from x");
+        assert_eq!(error.code.as_deref(), Some("1146"));
+        let error = from_packet(b"\xff\x10\x04Too many connections", "");
+        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Unreachable, "Too many connections"));
+    }
+}

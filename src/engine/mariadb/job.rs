@@ -1,0 +1,216 @@
+//! The client drive: prepared statements, one write and as few reads as possible per execution.
+//!
+//! Each statement has its packet encoded once; an execution patches the values into it. Values go and come in binary
+//! form, as drivers do for prepared statements. Nothing is pipelined: each statement is answered before the next is
+//! sent, as in an application that waits for its results.
+
+use super::error::{self, ERROR};
+use super::load;
+use super::reply::{self, Head};
+use super::session::MariaSession;
+use super::wire::{Wire, header};
+use crate::engine::client_loop::{ClientSession, Transaction};
+use crate::engine::{EngineError, RowLoad};
+use crate::model::BoundStatement;
+
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+/// Type of every value: `bigint`.
+const LONGLONG: [u8; 2] = [8, 0];
+const VALUE_BYTES: usize = 8;
+/// Bytes of the columns rows, commits, seed in a binary row: marker, NULL bits of four columns, three numbers.
+const TRANSACTION_ROW: usize = 2;
+
+/// A prepared statement: its packet, ready to send but for the values.
+struct Prepared {
+    sql: String,
+    packet: Vec<u8>,
+    binds: usize,
+    /// The packet holds the types of the values; the server remembers them from the first execution on.
+    typed: bool,
+    id: u32,
+}
+
+/// A job's session with its statements prepared.
+pub(super) struct JobSession {
+    session: MariaSession,
+    statements: Vec<Prepared>,
+}
+
+impl JobSession {
+    /// Prepares `statements`.
+    ///
+    /// # Errors
+    /// A statement that the server does not accept.
+    pub(super) fn prepare(mut session: MariaSession, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
+        let wire = &mut session.wire;
+        let prepared = statements.iter().map(|statement| prepare(wire, &statement.sql, statement.binds.len()));
+        Ok(JobSession { statements: prepared.collect::<Result<_, _>>()?, session })
+    }
+}
+
+impl ClientSession for JobSession {
+    fn begin(&mut self) -> Result<(), EngineError> {
+        reply::run(&mut self.session.wire, "begin").map(|_| ())
+    }
+    fn begin_read(&mut self) -> Result<(), EngineError> {
+        reply::run(&mut self.session.wire, "start transaction read only").map(|_| ())
+    }
+    fn commit(&mut self) -> Result<(), EngineError> {
+        reply::run(&mut self.session.wire, "commit").map(|_| ())
+    }
+    fn rollback(&mut self) -> Result<(), EngineError> {
+        reply::run(&mut self.session.wire, "rollback").map(|_| ())
+    }
+    #[inline]
+    fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
+        let mut bytes = 0;
+        let rows = execute(&mut self.session.wire, &mut self.statements[statement], binds, |row| bytes += row.len());
+        // The rows were read, as an application would read them.
+        std::hint::black_box(bytes);
+        rows
+    }
+    fn transaction(&mut self, statement: usize, binds: &[i64]) -> Result<Transaction, EngineError> {
+        let (mut done, statement) = (None, &mut self.statements[statement]);
+        execute(&mut self.session.wire, statement, binds, |row| done = transaction_row(row))?;
+        done.ok_or_else(|| error::statement(format!("no row with rows, commits and seed came from: {}", statement.sql)))
+    }
+    fn load(&mut self, rows: &RowLoad<'_>) -> Result<(), EngineError> {
+        load::load(&mut self.session.wire, rows, &mut |_| true)
+    }
+}
+
+/// Prepares `sql` with `binds` parameters.
+fn prepare(wire: &mut Wire, sql: &str, binds: usize) -> Result<Prepared, EngineError> {
+    wire.command(COM_STMT_PREPARE).extend_from_slice(sql.as_bytes());
+    wire.flush()?;
+    let payload = wire.packet()?;
+    if payload.first() == Some(&ERROR) {
+        return Err(error::from_packet(payload, sql));
+    }
+    // Marker, number of the statement, columns, parameters.
+    let head = payload.get(..9).ok_or_else(|| error::unexpected("prepare"))?;
+    let id = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
+    let columns = usize::from(u16::from_le_bytes([head[5], head[6]]));
+    let parameters = usize::from(u16::from_le_bytes([head[7], head[8]]));
+    reply::skip(wire, columns + parameters)?;
+    if parameters != binds {
+        return Err(error::statement(format!("{binds} values for {parameters} parameters in: {sql}")));
+    }
+    Ok(Prepared { sql: sql.to_owned(), packet: packet(id, binds, true), binds, typed: true, id })
+}
+
+/// Encodes the packet of an execution with zeros as values.
+fn packet(id: u32, binds: usize, typed: bool) -> Vec<u8> {
+    let mut out = vec![0; 4];
+    out.push(COM_STMT_EXECUTE);
+    out.extend_from_slice(&id.to_le_bytes());
+    out.push(0); // no cursor: all rows come at once
+    out.extend_from_slice(&1_u32.to_le_bytes());
+    if binds > 0 {
+        out.resize(out.len() + binds.div_ceil(8), 0); // no value is NULL
+        out.push(typed.into());
+        for _ in 0..if typed { binds } else { 0 } {
+            out.extend_from_slice(&LONGLONG);
+        }
+        out.resize(out.len() + binds * VALUE_BYTES, 0);
+    }
+    let head = header(out.len() - 4, 0);
+    out[..4].copy_from_slice(&head);
+    out
+}
+
+impl Prepared {
+    /// Writes the values to the end of the packet.
+    #[inline]
+    fn patch(&mut self, binds: &[i64]) -> Result<(), EngineError> {
+        if binds.len() != self.binds {
+            let message = format!("{} values for {} binds in: {}", binds.len(), self.binds, self.sql);
+            return Err(error::statement(message));
+        }
+        let first = self.packet.len() - binds.len() * VALUE_BYTES;
+        for (place, bind) in self.packet[first..].chunks_exact_mut(VALUE_BYTES).zip(binds) {
+            place.copy_from_slice(&bind.to_le_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// Runs a prepared statement; rows fetched, or rows changed by a statement that returns none.
+#[inline]
+fn execute(
+    wire: &mut Wire,
+    statement: &mut Prepared,
+    binds: &[i64],
+    mut row: impl FnMut(&[u8]),
+) -> Result<u64, EngineError> {
+    statement.patch(binds)?;
+    wire.send_command(&statement.packet)?;
+    let (mut fetched, mut affected, mut has_rows) = (0, 0, false);
+    loop {
+        let more = match reply::head(wire, &statement.sql)? {
+            Head::Done { affected: count, more } => {
+                affected += count;
+                more
+            }
+            Head::Columns { count, described } => {
+                has_rows = true;
+                reply::skip(wire, if described { count } else { 0 })?;
+                reply::rows(wire, &statement.sql, |payload| {
+                    fetched += 1;
+                    row(payload);
+                })?
+            }
+            Head::LocalFile => return Err(error::unexpected("a prepared statement")),
+        };
+        if !more {
+            break;
+        }
+    }
+    if statement.typed {
+        statement.packet = packet(statement.id, statement.binds, false);
+        statement.typed = false;
+    }
+    Ok(if has_rows { fetched } else { affected })
+}
+
+/// The row of a procedure of one transaction: rows, commits, seed as bigint, then what else (block `transaction` of the
+/// harness).
+fn transaction_row(row: &[u8]) -> Option<Transaction> {
+    let number = |at: usize| {
+        let bytes = row.get(TRANSACTION_ROW + at * VALUE_BYTES..)?.first_chunk::<VALUE_BYTES>()?;
+        u64::try_from(i64::from_le_bytes(*bytes)).ok()
+    };
+    // The first three NULL bits stand at bits 2, 3 and 4.
+    let null = row.get(1)? & 0b1_1100 != 0;
+    if null { None } else { Some(Transaction { rows: number(0)?, commits: number(1)?, seed: number(2)? }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_at_the_end_of_the_packet() {
+        let mut statement = Prepared { sql: String::new(), packet: packet(7, 2, true), binds: 2, typed: true, id: 7 };
+        statement.patch(&[-5, 1 << 40]).unwrap();
+        let mut expected = vec![0x17, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 8, 0, 8, 0];
+        expected.extend_from_slice(&(-5_i64).to_le_bytes());
+        expected.extend_from_slice(&(1_i64 << 40).to_le_bytes());
+        assert_eq!(&statement.packet[4..], expected);
+        assert_eq!(statement.packet[..4], [u8::try_from(expected.len()).unwrap(), 0, 0, 0]);
+        assert!(statement.patch(&[1]).is_err());
+    }
+
+    #[test]
+    fn the_row_of_a_transaction_is_read() {
+        let mut row = vec![0, 0];
+        for number in [25_i64, 1, 77] {
+            row.extend_from_slice(&number.to_le_bytes());
+        }
+        let done = transaction_row(&row).unwrap();
+        assert_eq!((done.rows, done.commits, done.seed), (25, 1, 77));
+        row[1] = 0b1000;
+        assert!(transaction_row(&row).is_none());
+    }
+}

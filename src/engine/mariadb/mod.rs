@@ -1,0 +1,162 @@
+//! MariaDB: our own blocking client on the packets and login methods of the `mysql_common` crate.
+//!
+//! Packets of the login, errors and descriptions of columns are the library's; framing, buffers and the hot loop are
+//! ours (docs/decisions/0009-own-mariadb-client.md).
+//!
+//! `url` and `options` where to connect, `password` with what, `connect` opens, `wire` frames packets, `reply` reads
+//! results, `session` runs control statements, `job` the client drive and the procedures of one transaction, `routine`
+//! the database drive, `load` loads, `provision` our database, `local` finds the server's process.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::engine::running::Running;
+use crate::engine::{
+    Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
+    Session, Version, client_loop,
+};
+use crate::model::{Drive, JobCode};
+
+mod connect;
+mod error;
+mod job;
+mod load;
+mod local;
+mod options;
+mod password;
+mod provision;
+mod reply;
+mod routine;
+mod session;
+mod url;
+mod wire;
+
+use connect::{connect, set_up};
+use job::JobSession;
+use options::ClientOptions;
+use password::Passwords;
+use session::MariaSession;
+use url::Config;
+
+/// Oldest supported version.
+const OLDEST: [u32; 2] = [10, 6];
+/// What MariaDB writes into its version.
+const BRAND: &str = "MariaDB";
+/// A bulk load of rows that are known to be right need not look for duplicates and parents.
+const LOAD_SETTINGS: &str = "unique_checks = 0, foreign_key_checks = 0";
+
+/// The MariaDB engine.
+pub struct MariaDb;
+
+impl Engine for MariaDb {
+    fn name(&self) -> &'static str {
+        "mariadb"
+    }
+    fn title(&self) -> &'static str {
+        "MariaDB 10.6 or newer: a private server, or an existing one by URL"
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            drives: &[Drive::Database, Drive::Client],
+            commits_in_routine: false,
+            placeholder: Placeholder::Question,
+            prefix: "dbdyno.",
+            orgs: &["iot"],
+            parallel_load: true,
+            parallel_index: false,
+            in_process: false,
+            url_schemes: &["mariadb", "mysql"],
+            private_server: true,
+        }
+    }
+    fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
+        let url = target.url.as_deref().ok_or_else(|| EngineError::new(ErrorClass::Other, "no URL is given"))?;
+        let options = ClientOptions::of_user();
+        let config = Config::parse(url, &options)?;
+        let passwords = Passwords::new(&config, &options, target.ask_password);
+        let mut connection = connect(&config, &passwords)?;
+        let version = check_version(&connection.server_version)?;
+        set_up(&mut connection.wire, "")?;
+        let (is_local, running) = (connection.local, Running::new());
+        let mut session = MariaSession::new(connection, &running);
+        let _ = provision::prepare(&mut session, access)?;
+        let pid = if is_local { local::process(&mut session) } else { None };
+        let storage_path = if is_local { local::data_directory(&mut session) } else { None };
+        Ok(Box::new(MariaDatabase { config, passwords, version, pid, storage_path, running }))
+    }
+}
+
+/// The version, if it is one that we know.
+fn check_version(text: &str) -> Result<Version, EngineError> {
+    let version = Version::parse(text);
+    let (message, advice) = if !text.contains(BRAND) {
+        (format!("the server is no MariaDB but {text}"), "dbdyno has not been tried with it; use MariaDB 10.6 or newer")
+    } else if version < Version(OLDEST.to_vec()) {
+        (format!("MariaDB {version} is too old"), "use MariaDB 10.6 or newer")
+    } else {
+        return Ok(version);
+    };
+    Err(EngineError::new(ErrorClass::TooOld, message).advised(advice))
+}
+
+/// An open MariaDB server.
+struct MariaDatabase {
+    config: Config,
+    passwords: Passwords,
+    version: Version,
+    /// The server's process, if it runs on this host.
+    pid: Option<u32>,
+    storage_path: Option<PathBuf>,
+    /// Numbers of our sessions.
+    running: Arc<Running<u32>>,
+}
+
+impl MariaDatabase {
+    fn open_session(&self, settings: &str) -> Result<MariaSession, EngineError> {
+        let mut connection = connect(&self.config, &self.passwords)?;
+        set_up(&mut connection.wire, settings)?;
+        Ok(MariaSession::new(connection, &self.running))
+    }
+}
+
+impl Database for MariaDatabase {
+    fn version(&self) -> Version {
+        self.version.clone()
+    }
+    fn session(&self) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(self.open_session("")?))
+    }
+    fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        // Dropping a session waits for its end: its counts are in the server's when this returns.
+        match job.code {
+            JobCode::Routine(routine) if !routine.per_op => {
+                routine::run(&mut self.open_session("")?, routine, job, pacer)
+            }
+            JobCode::Routine(_) | JobCode::Client { .. } | JobCode::Bulk { .. } => {
+                client_loop::drive(job, pacer, |statements| JobSession::prepare(self.open_session("")?, statements))
+            }
+        }
+    }
+    fn load_rows(&self, rows: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+        load::load(&mut self.open_session(LOAD_SETTINGS)?.wire, rows, progress)
+    }
+    fn cancel(&self) {
+        let mut ids = Vec::new();
+        self.running.each(|id| ids.push(*id));
+        // On a connection of its own; a session that has ended in the meantime is an error that means nothing.
+        if let Ok(mut session) = self.open_session("") {
+            for id in ids {
+                let _ = session.execute(&format!("kill query {id}"));
+            }
+        }
+    }
+    fn load_method(&self) -> &'static str {
+        "load-data-local"
+    }
+    fn server_pids(&self) -> Vec<u32> {
+        self.pid.into_iter().collect()
+    }
+    fn storage_path(&self) -> Option<PathBuf> {
+        self.storage_path.clone()
+    }
+}

@@ -1,0 +1,50 @@
+//! Our database: checks the privileges before anything is created.
+
+use super::session::MariaSession;
+use crate::engine::{Access, EngineError, ErrorClass, Session};
+
+/// Everything of ours lives in this database (see `Capabilities::prefix`).
+const DATABASE: &str = "dbdyno";
+
+/// What our objects and workloads need in it.
+const NEEDED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER"];
+/// What the database drive needs besides.
+pub(super) const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
+
+/// Privileges that hold for the whole server or for our database, of the user and of the role that is on.
+const PRIVILEGES: &str = "select p.privilege_type from (\
+      select grantee, privilege_type from information_schema.user_privileges \
+      union all \
+      select grantee, privilege_type from information_schema.schema_privileges where 'dbdyno' like table_schema \
+    ) as p where p.grantee in (concat('''', replace(current_user(), '@', '''@'''), ''''), concat('''', current_role(), ''''))";
+
+const EXISTS: &str = "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
+
+/// The comment tells `clean` that the database is ours to drop.
+const CREATE: &str =
+    "create database if not exists dbdyno character set utf8mb4 collate utf8mb4_bin comment 'made by dbdyno'";
+
+/// Checks that our database can be used, or created; creates it if `access` allows. Returns the privileges for stored
+/// routines that are missing.
+pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Vec<&'static str>, EngineError> {
+    let rows = session.query(PRIVILEGES, &[])?;
+    let held: Vec<&str> = rows.rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
+    let missing = |needed: &[&'static str]| needed.iter().copied().filter(|name| !held.contains(name)).collect();
+    let lacking: Vec<&str> = missing(&NEEDED);
+    if !lacking.is_empty() {
+        let user = session.query("select current_user()", &[])?;
+        return Err(lacks(&lacking, user.scalar().unwrap_or_default()));
+    }
+    let exists = session.query(EXISTS, &[])?.scalar() == Some("1");
+    if !exists && access == Access::Provision {
+        session.execute(CREATE)?;
+    }
+    Ok(missing(&FOR_ROUTINES))
+}
+
+fn lacks(lacking: &[&str], user: &str) -> EngineError {
+    let name = user.split('@').map(|part| format!("'{part}'")).collect::<Vec<_>>().join("@");
+    let message = format!("user {user} lacks privileges on database {DATABASE}: {}", lacking.join(", "));
+    EngineError::new(ErrorClass::Privilege, message)
+        .advised(format!("as administrator: grant all on {DATABASE}.* to {name}"))
+}

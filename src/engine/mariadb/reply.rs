@@ -1,0 +1,198 @@
+//! Answers of the server: ends of results, rows as text.
+
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::Column;
+
+use super::error::{self, ERROR};
+use super::wire::Wire;
+use crate::engine::{EngineError, Rows};
+
+const COM_QUERY: u8 = 3;
+const OK: u8 = 0;
+/// First byte of the packet after the last row.
+const END_OF_ROWS: u8 = 0xFE;
+/// First byte of the packet that asks for a file's content.
+const LOCAL_FILE: u8 = 0xFB;
+/// First byte of a NULL in a row of texts.
+const NULL: u8 = 0xFB;
+/// Bit of the server's status: another result follows.
+const MORE_RESULTS: u64 = 8;
+
+/// What a packet at the beginning of a result says.
+pub(super) enum Head {
+    /// A statement without rows: rows affected; whether another result follows.
+    Done { affected: u64, more: bool },
+    /// Rows follow, with this many columns, described first or not.
+    Columns { count: usize, described: bool },
+    /// The server waits for a file.
+    LocalFile,
+}
+
+/// Reads the beginning of a result.
+///
+/// # Errors
+/// The server's; `sql` is quoted in it.
+#[inline]
+pub(super) fn head(wire: &mut Wire, sql: &str) -> Result<Head, EngineError> {
+    let payload = wire.packet()?;
+    match payload.first() {
+        Some(&OK) => {
+            let (affected, more) = done(payload).ok_or_else(|| error::unexpected("a statement"))?;
+            Ok(Head::Done { affected, more })
+        }
+        Some(&ERROR) => Err(error::from_packet(payload, sql)),
+        Some(&LOCAL_FILE) => Ok(Head::LocalFile),
+        _ => {
+            // The number of columns, then from MariaDB 10.6 on whether their descriptions follow: a prepared statement
+            // has them already.
+            let mut rest = payload;
+            let count = lenenc(&mut rest).ok_or_else(|| error::unexpected("a statement"))?;
+            Ok(Head::Columns { count: count as usize, described: rest.first() != Some(&0) })
+        }
+    }
+}
+
+/// Skips the descriptions of columns.
+#[inline]
+pub(super) fn skip(wire: &mut Wire, packets: usize) -> Result<(), EngineError> {
+    for _ in 0..packets {
+        wire.packet()?;
+    }
+    Ok(())
+}
+
+/// Reads rows up to their end, each given to `row`; whether another result follows.
+///
+/// # Errors
+/// The server's, also from the middle of the rows.
+#[inline]
+pub(super) fn rows(wire: &mut Wire, sql: &str, mut row: impl FnMut(&[u8])) -> Result<bool, EngineError> {
+    loop {
+        let payload = wire.packet()?;
+        match payload.first() {
+            Some(&END_OF_ROWS) if payload.len() < 0xFF_FFFF => {
+                return done(payload).map(|(_, more)| more).ok_or_else(|| error::unexpected("rows"));
+            }
+            Some(&ERROR) => return Err(error::from_packet(payload, sql)),
+            _ => row(payload),
+        }
+    }
+}
+
+/// Rows affected, and whether another result follows, of the packet that ends a result.
+#[inline]
+fn done(payload: &[u8]) -> Option<(u64, bool)> {
+    let mut rest = payload.get(1..)?;
+    let affected = lenenc(&mut rest)?;
+    lenenc(&mut rest)?; // the last generated key
+    Some((affected, u64::from(*rest.first()?) & MORE_RESULTS != 0))
+}
+
+/// Takes a length-encoded number from the front.
+#[inline]
+pub(super) fn lenenc(rest: &mut &[u8]) -> Option<u64> {
+    let (&first, tail) = rest.split_first()?;
+    let bytes = match first {
+        0xFC => 2,
+        0xFD => 3,
+        0xFE => 8,
+        0xFB | 0xFF => return None,
+        small => {
+            *rest = tail;
+            return Some(small.into());
+        }
+    };
+    let value = tail.get(..bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+    *rest = &tail[bytes..];
+    Some(value)
+}
+
+/// Runs a statement of text; the rows affected by it, and the rows it returned if it did.
+///
+/// # Errors
+/// The server's.
+pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError> {
+    wire.command(COM_QUERY).extend_from_slice(sql.as_bytes());
+    wire.flush()?;
+    let (mut all, mut affected) = (Rows::default(), 0);
+    loop {
+        let more = match head(wire, sql)? {
+            Head::Done { affected: count, more } => {
+                affected += count;
+                more
+            }
+            Head::Columns { count, described } => {
+                all = Rows { columns: columns(wire, if described { count } else { 0 })?, rows: Vec::new() };
+                rows(wire, sql, |row| all.rows.push(texts(row)))?
+            }
+            Head::LocalFile => {
+                // A file as a statement: there is none.
+                wire.payload();
+                wire.flush()?;
+                true
+            }
+        };
+        if !more {
+            return Ok((all, affected));
+        }
+    }
+}
+
+/// Sends a statement of text whose answer is read by somebody else.
+pub(super) fn send(wire: &mut Wire, sql: &str) -> Result<(), EngineError> {
+    wire.command(COM_QUERY).extend_from_slice(sql.as_bytes());
+    wire.flush()
+}
+
+fn columns(wire: &mut Wire, count: usize) -> Result<Vec<String>, EngineError> {
+    let mut names = Vec::with_capacity(count);
+    for _ in 0..count {
+        let column = ParseBuf(wire.packet()?).parse::<Column>(()).map_err(|error| error::from_io(&error))?;
+        names.push(column.name_str().into_owned());
+    }
+    Ok(names)
+}
+
+/// The values of a row of texts.
+fn texts(mut row: &[u8]) -> Vec<Option<String>> {
+    let mut values = Vec::new();
+    while let Some(&first) = row.first() {
+        if first == NULL {
+            row = &row[1..];
+            values.push(None);
+            continue;
+        }
+        let length = lenenc(&mut row).unwrap_or(0) as usize;
+        let (value, rest) = row.split_at(length.min(row.len()));
+        values.push(Some(String::from_utf8_lossy(value).into_owned()));
+        row = rest;
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_length_that_their_first_byte_says() {
+        for (bytes, value) in
+            [(&b"\xfa"[..], Some(250)), (b"\xfc\x00\x01", Some(256)), (b"\xfd\x01\x00\x01", Some(65_537))]
+        {
+            assert_eq!(lenenc(&mut { bytes }), value);
+        }
+        assert_eq!(lenenc(&mut &b"\xfe\x00\x00\x00\x00\x01\x00\x00\x00"[..]), Some(1 << 32));
+        assert_eq!(lenenc(&mut &b"\xfc\x00"[..]), None);
+    }
+
+    #[test]
+    fn the_end_of_a_result_tells_rows_and_whether_more_follows() {
+        assert_eq!(done(b"\x00\x19\x00\x0a\x00\x00\x00"), Some((25, true)));
+        assert_eq!(done(b"\xfe\x00\x00\x02\x00\x00\x00"), Some((0, false)));
+    }
+
+    #[test]
+    fn a_row_of_texts_is_split() {
+        assert_eq!(texts(b"\x02ab\xfb\x00"), [Some("ab".to_owned()), None, Some(String::new())]);
+    }
+}

@@ -1,0 +1,224 @@
+//! The URL of a server: `mariadb://user@host:port/database?socket=/path`, also `mysql://`.
+//!
+//! A password in the URL is refused: it would stand in the process list and in the shell's history.
+
+use std::path::{Path, PathBuf};
+
+use super::options::ClientOptions;
+use crate::engine::EngineError;
+use crate::engine::remote::{bad_url as bad, decode, from_env, not_empty, split_port};
+
+const DEFAULT_PORT: u16 = 3306;
+const SCHEMES: [&str; 2] = ["mariadb://", "mysql://"];
+/// Where distributions put the server's socket; the first that exists stands for `localhost`, as in MariaDB's client.
+const SOCKETS: [&str; 4] =
+    ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/run/mysql/mysql.sock", "/tmp/mysql.sock"];
+const LOCALHOST: &str = "localhost";
+
+/// One place to connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Host {
+    /// Path of the server's Unix socket.
+    Socket(PathBuf),
+    Tcp {
+        name: String,
+        port: u16,
+    },
+}
+
+/// How to connect, without password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Config {
+    /// Tried in order.
+    pub hosts: Vec<Host>,
+    pub user: String,
+    /// Database that must exist; our own objects are in another one.
+    pub database: Option<String>,
+    /// False: no password is looked for, the server knows the user by its socket.
+    pub wants_password: bool,
+}
+
+/// Settings of a URL before defaults.
+#[derive(Default)]
+struct Parts {
+    hosts: Vec<(String, String)>,
+    user: Option<String>,
+    database: Option<String>,
+    socket: Option<String>,
+    no_password: bool,
+}
+
+impl Config {
+    /// Reads a URL; what it leaves open comes from MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, then from `options`,
+    /// then the usual defaults.
+    ///
+    /// # Errors
+    /// Not a URL, a password in it, an unknown parameter. No error quotes the URL.
+    pub(super) fn parse(url: &str, options: &ClientOptions) -> Result<Config, EngineError> {
+        let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme));
+        let rest = rest.ok_or_else(|| bad("the URL does not start with mariadb:// or mysql://"))?;
+        let (main, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = main.split_once('/').unwrap_or((main, ""));
+        let mut parts = Parts { database: not_empty(decode(database)?), ..Parts::default() };
+        let (user, hosts) = authority.rsplit_once('@').map_or((None, authority), |(user, hosts)| (Some(user), hosts));
+        if let Some(user) = user {
+            parts.user = not_empty(user_of(user)?);
+        }
+        for host in hosts.split(',').filter(|host| !host.is_empty()) {
+            let (name, port) = split_port(host)?;
+            if name.is_empty() {
+                return Err(bad(format!("no host stands before ':{port}'")));
+            }
+            parts.hosts.push((decode(name)?, port.to_owned()));
+        }
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            parts.parameter(pair)?;
+        }
+        parts.finish(options)
+    }
+}
+
+impl Parts {
+    /// Takes one `name=value` of the query part.
+    fn parameter(&mut self, pair: &str) -> Result<(), EngineError> {
+        let (name, value) = pair.split_once('=').ok_or_else(|| bad("a parameter of the URL has no value"))?;
+        let value = decode(value)?;
+        match name {
+            "socket" | "user" if value.is_empty() => Err(bad(format!("URL parameter '{name}' is empty"))),
+            "socket" => {
+                self.socket = Some(value);
+                Ok(())
+            }
+            "user" => {
+                self.user = Some(value);
+                Ok(())
+            }
+            "auth" if value == "none" => {
+                self.no_password = true;
+                Ok(())
+            }
+            "password" => Err(password_in_url()),
+            other => Err(bad(format!("unknown URL parameter '{other}'")).advised("use socket, user, auth=none")),
+        }
+    }
+
+    fn finish(self, options: &ClientOptions) -> Result<Config, EngineError> {
+        let user = self.user.or_else(|| options.user.clone()).or_else(os_user);
+        let user = user.ok_or_else(|| bad("no user is given").advised("write mariadb://USER@host"))?;
+        let hosts = match (self.socket, self.hosts.is_empty()) {
+            (Some(socket), _) => vec![Host::Socket(socket.into())],
+            (None, true) => vec![default_host(options)?],
+            (None, false) => {
+                self.hosts.into_iter().map(|(name, port)| host(name, not_empty(port))).collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Config { hosts, user, database: self.database, wants_password: !self.no_password })
+    }
+}
+
+/// A host of the URL: a path is a socket, `localhost` without a port the usual one.
+fn host(name: String, port: Option<String>) -> Result<Host, EngineError> {
+    if name.starts_with('/') {
+        return Ok(Host::Socket(name.into()));
+    }
+    match usual_socket().filter(|_| name == LOCALHOST && port.is_none()) {
+        Some(socket) => Ok(Host::Socket(socket)),
+        None => Ok(Host::Tcp { name, port: port_number(port.or_else(|| from_env("MYSQL_TCP_PORT")))? }),
+    }
+}
+
+fn default_host(options: &ClientOptions) -> Result<Host, EngineError> {
+    if let Some(socket) = from_env("MYSQL_UNIX_PORT") {
+        return Ok(Host::Socket(socket.into()));
+    }
+    let name = from_env("MYSQL_HOST").or_else(|| options.host.clone());
+    match (name, &options.socket) {
+        (None, Some(socket)) => Ok(Host::Socket(socket.into())),
+        (name, _) => host(name.unwrap_or_else(|| LOCALHOST.into()), options.port.clone()),
+    }
+}
+
+fn usual_socket() -> Option<PathBuf> {
+    SOCKETS.iter().map(Path::new).find(|path| path.exists()).map(Path::to_path_buf)
+}
+
+/// The user of `user` or refuses `user:password`.
+fn user_of(text: &str) -> Result<String, EngineError> {
+    if text.contains(':') {
+        return Err(password_in_url());
+    }
+    decode(text)
+}
+
+fn password_in_url() -> EngineError {
+    bad("the URL holds a password, which others could read in the process list")
+        .advised("leave it out and put it into MYSQL_PWD or [client] of ~/.my.cnf")
+}
+
+fn port_number(text: Option<String>) -> Result<u16, EngineError> {
+    let Some(text) = text else { return Ok(DEFAULT_PORT) };
+    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| bad(format!("'{text}' is no port number")))
+}
+
+fn os_user() -> Option<String> {
+    from_env("USER").or_else(|| from_env("LOGNAME"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ErrorClass;
+
+    fn parse(url: &str) -> Result<Config, EngineError> {
+        Config::parse(url, &ClientOptions::default())
+    }
+
+    fn tcp(name: &str, port: u16) -> Host {
+        Host::Tcp { name: name.into(), port }
+    }
+
+    #[test]
+    fn reads_user_hosts_ports_and_database() {
+        let config = parse("mariadb://ann%40x@db1:6000,[::1]:6001,db3/sales").unwrap();
+        assert_eq!(config.user, "ann@x");
+        assert_eq!(config.database.as_deref(), Some("sales"));
+        assert_eq!(config.hosts, [tcp("db1", 6000), tcp("::1", 6001), tcp("db3", 3306)]);
+        assert_eq!(parse("mysql://u@localhost:3307").unwrap().hosts, [tcp("localhost", 3307)]);
+    }
+
+    #[test]
+    fn a_socket_comes_as_parameter_or_encoded_host() {
+        let socket = vec![Host::Socket("/run/my.sock".into())];
+        assert_eq!(parse("mariadb://u@/?socket=/run/my.sock").unwrap().hosts, socket);
+        assert_eq!(parse("mariadb://u@%2Frun%2Fmy.sock/d").unwrap().hosts, socket);
+    }
+
+    #[test]
+    fn the_option_file_fills_what_the_url_leaves_open() {
+        let options = ClientOptions::parse("[client]\nuser = ann\nhost=db9\nport=3310\n");
+        let config = Config::parse("mariadb://", &options).unwrap();
+        assert_eq!((config.user.as_str(), config.hosts), ("ann", vec![tcp("db9", 3310)]));
+    }
+
+    #[test]
+    fn a_password_is_refused_and_never_echoed() {
+        for url in ["mariadb://u:s3cret@h/d", "mysql://u@h/d?password=s3cret", "mariadb://u:s3@cret@h/d"] {
+            let error = parse(url).unwrap_err();
+            assert!(error.message.contains("password") && !format!("{error:?}").contains("s3"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn wrong_parts_are_named() {
+        for (url, word) in [
+            ("mariadb://u@h:x/d", "'x' is no port"),
+            ("mariadb://u@h/d?nope=1", "'nope'"),
+            ("mariadb://u@:5432/d", "no host"),
+            ("mariadb://u@/d?socket=", "'socket' is empty"),
+            ("postgres://h", "mariadb://"),
+        ] {
+            let error = parse(url).unwrap_err();
+            assert!(error.class == ErrorClass::Usage && error.message.contains(word), "{url}: {error}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The database drive: calls a stored routine, one slice per call, on any engine that has routines.
+
+use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
+use crate::model::{BoundStatement, Tally};
+use crate::stats::LatencyHistogram;
+use crate::stats::keys::KeyStream;
+
+/// What one call of the routine returned; see `catalog/harness/<engine>.sql`.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) struct SliceResult {
+    pub ops: u64,
+    pub rows: u64,
+    pub commits: u64,
+    /// State of the key generator after the slice.
+    pub seed: u64,
+    pub elapsed_us: f64,
+    pub samples_us: Vec<f64>,
+}
+
+impl SliceResult {
+    /// Takes a column of the routine's row by its name; other names mean nothing here.
+    ///
+    /// # Errors
+    /// If the text is not what the column holds.
+    pub(super) fn set(&mut self, name: &str, text: &str) -> Result<(), EngineError> {
+        let wrong = || EngineError::new(ErrorClass::Statement, format!("the routine returned '{text}' as {name}"));
+        match name {
+            "ops" => self.ops = text.parse().map_err(|_| wrong())?,
+            "rows" => self.rows = text.parse().map_err(|_| wrong())?,
+            "commits" => self.commits = text.parse().map_err(|_| wrong())?,
+            "seed" => self.seed = text.parse().map_err(|_| wrong())?,
+            "elapsed_us" => self.elapsed_us = text.parse().map_err(|_| wrong())?,
+            "samples_us" => self.samples_us = samples(text).ok_or_else(wrong)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Calls slices until the pacer gives no more; `call` gets the values of the harness' binds in their order.
+///
+/// # Errors
+/// What ended the job early.
+pub(super) fn run(
+    order: &JobOrder<'_>,
+    harness_call: &BoundStatement,
+    pacer: &mut dyn Pacer,
+    mut call: impl FnMut(&[i64]) -> Result<SliceResult, EngineError>,
+) -> Result<(), EngineError> {
+    let mut keys = KeyStream::for_job(order.seed, order.job);
+    let mut latency = LatencyHistogram::new();
+    if !pacer.ready() {
+        return Ok(());
+    }
+    while let Some(slice) = pacer.next_slice() {
+        let values = harness_call.binds.iter().map(|name| bind_value(name, order, &slice, keys.state()));
+        match call(&values.collect::<Result<Vec<_>, _>>()?) {
+            Ok(result) => {
+                keys = KeyStream::from_state(result.seed);
+                report(&result, &mut latency, pacer);
+            }
+            Err(error) if error.class != ErrorClass::Lost && pacer.op_failed(&error) == AfterError::GoOn => {
+                // What the slice did is rolled back; the next one must not meet the same keys in the same order.
+                keys.step();
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+fn report(result: &SliceResult, latency: &mut LatencyHistogram, pacer: &mut dyn Pacer) {
+    latency.clear();
+    for sample_us in &result.samples_us {
+        latency.record_ns((sample_us * 1000.0).round().max(0.0) as u64);
+    }
+    let elapsed_s = result.elapsed_us / 1e6;
+    let (ops, rows, commits) = (result.ops, result.rows, result.commits);
+    let tally = Tally { ops, rows, commits, busy_s: elapsed_s, ..Tally::default() };
+    pacer.slice_done(&SliceReport { tally, elapsed_s, latency });
+}
+
+/// The value of a bind of the harness' call.
+fn bind_value(name: &str, order: &JobOrder<'_>, slice: &Slice, seed: u64) -> Result<i64, EngineError> {
+    let unsigned = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    Ok(match name {
+        "job" => order.job.into(),
+        "jobs" => order.jobs.into(),
+        "slice_us" => (slice.seconds * 1e6).round() as i64,
+        "max_ops" => unsigned(slice.max_ops),
+        "stride" => slice.stride.into(),
+        "seed" => unsigned(seed),
+        other => return Err(EngineError::new(ErrorClass::Statement, format!("the harness has no bind '{other}'"))),
+    })
+}
+
+/// `{1.5,NULL,2}` or `1.5 2 ` without the NULLs.
+fn samples(text: &str) -> Option<Vec<f64>> {
+    let inner = text.strip_prefix('{').map_or(Some(text), |text| text.strip_suffix('}'))?;
+    let items = inner.split([',', ' ']).filter(|item| !item.is_empty() && *item != "NULL");
+    items.map(|item| item.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_come_as_an_array_or_as_words() {
+        assert_eq!(samples("{1.5,NULL,2}"), Some(vec![1.5, 2.0]));
+        assert_eq!(samples("15 2 "), Some(vec![15.0, 2.0]));
+        assert_eq!((samples("{}"), samples("")), (Some(vec![]), Some(vec![])));
+        assert_eq!(samples("{1.5"), None);
+    }
+}

@@ -1,0 +1,225 @@
+//! The private MariaDB server: programs, configuration, command lines.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use super::binaries::{Binaries, expand, output_of};
+use super::home::unusable;
+use super::process::StopSignals;
+use super::url::percent_encode;
+use super::{Place, ServerKind};
+use crate::engine::Version;
+use crate::error::{Error, Result};
+
+/// Where distributions put the server.
+const BIN_DIRS: [&str; 7] = [
+    "/usr/sbin",
+    "/usr/libexec",
+    "/usr/bin",
+    "/usr/local/mysql/bin",
+    "/usr/local/mariadb*/bin",
+    "/opt/homebrew/opt/mariadb*/bin",
+    "/usr/local/bin",
+];
+const OLDEST: [u32; 2] = [10, 6];
+const SERVER: &str = "mariadbd";
+const INSTALLER: &str = "mariadb-install-db";
+const CLIENT: &str = "mariadb";
+/// Owner of everything in the private server.
+const USER: &str = "dbdyno";
+const CONFIG_FILE: &str = "server.cnf";
+const INIT_FILE: &str = "init.sql";
+const SOCKET_FILE: &str = "mariadb.sock";
+const PID_FILE: &str = "mariadb.pid";
+/// Written by `mariadb-install-db`: the version that made the files.
+const VERSION_FILES: [&str; 2] = ["mariadb_upgrade_info", "mysql_upgrade_info"];
+
+/// MariaDB.
+pub(super) struct MariaDbServer;
+
+impl ServerKind for MariaDbServer {
+    fn engine(&self) -> &'static str {
+        "mariadb"
+    }
+    fn program(&self) -> &'static str {
+        SERVER
+    }
+    fn pid_file(&self) -> &'static str {
+        PID_FILE
+    }
+    fn account(&self) -> &'static str {
+        "mysql"
+    }
+    fn signals(&self) -> StopSignals {
+        // There is one orderly way only; what is killed recovers from its log.
+        StopSignals { orderly: Signal::TERM, hard: Signal::KILL }
+    }
+
+    fn find(&self, server_bin: Option<&Path>) -> Result<Binaries> {
+        if let Some(dir) = server_bin {
+            return look_into(dir).ok_or_else(|| {
+                let what = format!("{} has no {SERVER} and {INSTALLER} that run", dir.display());
+                Error::usage("--server-bin", what)
+            });
+        }
+        let found = BIN_DIRS.iter().flat_map(|pattern| expand(pattern)).filter_map(|dir| look_into(&dir));
+        let newest = found.max_by_key(|binaries| Version::parse(&binaries.version));
+        newest.filter(|binaries| Version::parse(&binaries.version) >= Version(OLDEST.to_vec())).ok_or_else(|| {
+            Error::target("mariadb", "no MariaDB server 10.6 or newer is installed").advise(
+                "install one (Debian, Ubuntu: apt install mariadb-server; Fedora, RHEL: dnf install mariadb-server; \
+                 macOS: brew install mariadb), or name its directory with --server-bin",
+            )
+        })
+    }
+
+    fn create(&self, binaries: &Binaries, place: &Place) -> Command {
+        let mut command = Command::new(installer(&binaries.dir).unwrap_or_else(|| INSTALLER.into()));
+        command.arg("--no-defaults").arg(format!("--datadir={}", place.data.display()));
+        if let Some(base) = base_of(&binaries.dir) {
+            command.arg(format!("--basedir={}", base.display()));
+        }
+        // Accounts of its own making are of no use to anyone but the system's user of that name, by the socket.
+        command.args(["--auth-root-authentication-method=socket", "--skip-test-db", "--skip-name-resolve"]);
+        command
+    }
+
+    fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
+        let init = place.home.join(INIT_FILE);
+        fs::write(&init, init_text()).map_err(|error| unusable(&init, &error))?;
+        let path = place.home.join(CONFIG_FILE);
+        fs::write(&path, config_text(place, settings)?).map_err(|error| unusable(&path, &error))
+    }
+
+    fn run(&self, binaries: &Binaries, place: &Place) -> Command {
+        let mut command = Command::new(binaries.program(SERVER));
+        command.arg(format!("--defaults-file={}", place.home.join(CONFIG_FILE).display()));
+        if let Some(base) = base_of(&binaries.dir) {
+            command.arg(format!("--basedir={}", base.display()));
+        }
+        command.arg(format!("--datadir={}", place.data.display()));
+        command
+    }
+
+    fn url(&self, place: &Place) -> String {
+        // Our user has no password: none must be sent, also if the environment holds one for another server.
+        format!("mariadb://{USER}@/?socket={}&auth=none", percent_encode(&socket(place).display().to_string()))
+    }
+
+    fn connect_hint(&self, binaries: &Binaries, place: &Place) -> String {
+        let client = binaries.program(CLIENT);
+        let client = if client.exists() { client } else { PathBuf::from(CLIENT) };
+        format!("{} --no-defaults --socket={} --user={USER}", client.display(), socket(place).display())
+    }
+
+    fn created_by(&self, place: &Place) -> Option<String> {
+        let text = VERSION_FILES.iter().find_map(|name| fs::read_to_string(place.data.join(name)).ok())?;
+        major_of(&text)
+    }
+}
+
+fn socket(place: &Place) -> PathBuf {
+    place.socket_dir.join(SOCKET_FILE)
+}
+
+/// Series of a version: `10.11`.
+fn major_of(version: &str) -> Option<String> {
+    match Version::parse(version).0[..] {
+        [first, second, ..] => Some(format!("{first}.{second}")),
+        _ => None,
+    }
+}
+
+/// The programs in `dir`, if it is a server's.
+fn look_into(dir: &Path) -> Option<Binaries> {
+    installer(dir)?;
+    // "/usr/sbin/mariadbd  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
+    let text = output_of(&dir.join(SERVER), "--version")?;
+    let version = text.split_once("Ver ")?.1.split_whitespace().next().filter(|word| word.contains("MariaDB"))?;
+    let version = Version::parse(version).to_string();
+    Some(Binaries { dir: dir.to_path_buf(), major: major_of(&version)?, version })
+}
+
+/// The program that creates a database: beside the server, or where packages and archives put it.
+fn installer(dir: &Path) -> Option<PathBuf> {
+    let near = ["", "../scripts", "../bin"].map(|place| dir.join(place).join(INSTALLER));
+    near.into_iter().find(|path| path.exists())
+}
+
+/// Directory of an installation that is not the system's: an archive unpacked somewhere has its messages beside it.
+fn base_of(dir: &Path) -> Option<PathBuf> {
+    let base = dir.parent()?;
+    (base != Path::new("/usr") && base.join("share").is_dir()).then(|| base.to_path_buf())
+}
+
+/// Run at every start. Our user can only come over the socket, whose directory lets only us in.
+fn init_text() -> String {
+    format!(
+        "create user if not exists {USER}@localhost identified by '';\n\
+         grant all on *.* to {USER}@localhost with grant option;\n"
+    )
+}
+
+/// The profile's settings, then ours, which win.
+fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<String> {
+    let mut text = String::from("# written by dbdyno at every start\n[mariadbd]\n");
+    let ours = [
+        ("datadir", place.data.display().to_string()),
+        ("socket", socket(place).display().to_string()),
+        ("pid_file", place.data.join(PID_FILE).display().to_string()),
+        ("init_file", place.home.join(INIT_FILE).display().to_string()),
+        ("character_set_server", "utf8mb4".into()),
+        // Our user is known by the socket only: no name of an address may become "localhost".
+        ("skip_name_resolve", "on".into()),
+        ("local_infile", "on".into()),
+    ];
+    let network = match place.port {
+        Some(port) => vec![("bind_address", "127.0.0.1".into()), ("port", port.to_string())],
+        None => vec![("skip_networking", "on".into())],
+    };
+    let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    for (name, value) in profile.chain(ours).chain(network) {
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') || value.contains(['\n', '"']) {
+            return Err(Error::usage("profile", format!("'{name}' cannot be set in {CONFIG_FILE}")));
+        }
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "{name} = \"{}\"", value.replace('\\', "\\\\"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(port: Option<u16>) -> Place {
+        Place { home: "/d".into(), data: "/d/data".into(), socket_dir: "/d/so cket".into(), port }
+    }
+
+    #[test]
+    fn our_settings_come_last_and_nothing_listens_without_a_port() {
+        let profile = BTreeMap::from([("socket".into(), "/x".into()), ("sort_buffer_size".into(), "2M".into())]);
+        let text = config_text(&place(None), &profile).unwrap();
+        assert!(text.contains("sort_buffer_size = \"2M\"\n") && text.contains("skip_networking = \"on\"\n"));
+        assert!(text.rfind("socket = \"/d/so cket").unwrap() > text.find("socket = \"/x\"").unwrap());
+        let text = config_text(&place(Some(6000)), &BTreeMap::new()).unwrap();
+        assert!(text.contains("port = \"6000\"\n") && !text.contains("skip_networking"));
+        assert!(config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err());
+    }
+
+    #[test]
+    fn the_url_names_the_socket_and_sends_no_password() {
+        let url = MariaDbServer.url(&place(None));
+        assert_eq!(url, "mariadb://dbdyno@/?socket=/d/so%20cket/mariadb.sock&auth=none");
+    }
+
+    #[test]
+    fn files_belong_to_a_series() {
+        assert_eq!(major_of("10.11.19-MariaDB").as_deref(), Some("10.11"));
+        assert_eq!(major_of("11"), None);
+    }
+}
