@@ -45,6 +45,14 @@ const BRAND: &str = "MariaDB";
 /// A bulk load of rows that are known to be right need not look for duplicates and parents.
 const LOAD_SETTINGS: &str = "unique_checks = 0, foreign_key_checks = 0";
 
+/// Organisations of other engines.
+const LACKING_ORGS: &[(&str, &str)] = &[
+    ("heap", "InnoDB keeps the rows of every table in its primary key"),
+    ("hash", "InnoDB has no hash clusters"),
+    ("heap-list", "InnoDB keeps the rows of every table in its primary key"),
+    ("range-list", "MariaDB's subpartitions are by hash or key only"),
+];
+
 /// The MariaDB engine.
 pub struct MariaDb;
 
@@ -61,7 +69,8 @@ impl Engine for MariaDb {
             commits_in_routine: false,
             placeholder: Placeholder::Question,
             prefix: "dbdyno.",
-            orgs: &["iot"],
+            orgs: &["iot", "iot-list", "range-hash"],
+            lacking_orgs: LACKING_ORGS,
             parallel_load: true,
             parallel_index: false,
             in_process: false,
@@ -117,6 +126,12 @@ impl MariaDatabase {
         set_up(&mut connection.wire, settings)?;
         Ok(MariaSession::new(connection, &self.running))
     }
+
+    fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
+        let mut session = self.open_session("")?;
+        job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
+        Ok(session)
+    }
 }
 
 impl Database for MariaDatabase {
@@ -130,10 +145,10 @@ impl Database for MariaDatabase {
         // Dropping a session waits for its end: its counts are in the server's when this returns.
         match job.code {
             JobCode::Routine(routine) if !routine.per_op => {
-                routine::run(&mut self.open_session("")?, routine, job, pacer)
+                routine::run(&mut self.job_session(job)?, routine, job, pacer)
             }
             JobCode::Routine(_) | JobCode::Client { .. } | JobCode::Bulk { .. } => {
-                client_loop::drive(job, pacer, |statements| JobSession::prepare(self.open_session("")?, statements))
+                client_loop::drive(job, pacer, |statements| JobSession::prepare(self.job_session(job)?, statements))
             }
         }
     }

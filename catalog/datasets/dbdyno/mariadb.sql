@@ -1,0 +1,178 @@
+-- name: columns
+-- Of every table, whatever its organisation.
+  id bigint not null,
+  key25 integer not null,
+  key125 integer not null,
+  key320 integer not null,
+  region integer not null,
+  booked_on date not null,
+  amount numeric(12,2) not null,
+  quantity integer not null,
+  status integer not null,
+  code varchar(32) not null,
+  filler varchar(200) not null
+
+-- name: create.iot
+-- InnoDB's own organisation: the rows stand in the primary key. So the key is there before the rows, which come in its
+-- order; the other indexes come after them.
+create table {{table}} (
+  {{columns}},
+  primary key (id)
+) engine = innodb
+
+-- name: create.iot-list
+-- A partition per region; the primary key must have the partition key in it.
+create table {{table}} (
+  {{columns}},
+  primary key (id, region)
+) engine = innodb
+partition by list (region) (
+  partition p1 values in (1), partition p2 values in (2), partition p3 values in (3), partition p4 values in (4),
+  partition p5 values in (5), partition p6 values in (6), partition p7 values in (7), partition p8 values in (8)
+)
+
+-- name: create.range-hash
+-- Half-years, and in each 8 partitions by the hash of the id.
+create table {{table}} (
+  {{columns}},
+  primary key (id, booked_on)
+) engine = innodb
+partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 8 (
+  partition p1 values less than (to_days('2024-07-01')), partition p2 values less than (to_days('2025-01-01')),
+  partition p3 values less than (to_days('2025-07-01')), partition p4 values less than (to_days('2026-01-01'))
+)
+
+-- name: parts
+select count(*) as parts from information_schema.partitions
+ where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = '{{name}}'
+
+-- name: row-select
+-- Rows {{lo}} to {{hi}}: the numbers come from the sequence engine, which is part of every MariaDB.
+select i, 1 + mod(i - 1, {{rows}} div 25), 1 + mod(i - 1, {{rows}} div 125), 1 + mod(i - 1, {{rows}} div 320),
+       1 + mod(h1, 8), date '2024-01-01' + interval mod(h2, 731) day,
+       (1 + mod(h1 div 8, 1000000)) / 100, 1 + mod(h2 div 731, 100), 0,
+       concat(h1 + 3000000000, h2 + 3000000000, i + 100000000000), concat('{{pad}}', i + 100000000000)
+  from (select i, h1, mod(h1 * h1 + i, 2147483647) as h2
+          from (select seq as i, mod(seq * 1327217885 + 12345 + {{seed}}, 2147483647) as h1
+                  from seq_{{lo}}_to_{{hi}}) as first_hash) as hashes
+
+-- name: checksum
+select count(*) as row_count, sum(id) as id, sum(key25) as key25, sum(key125) as key125, sum(key320) as key320,
+       sum(region) as region, sum(to_days(booked_on) - 719528) as booked_on, sum(quantity) as quantity,
+       sum(cast(substr(code, 1, 10) as unsigned)) as code_h1, sum(cast(substr(code, 11, 10) as unsigned)) as code_h2,
+       sum(cast(substr(code, 21, 12) as unsigned) - 100000000000) as code_id,
+       sum(length(filler)) as filler_length,
+       sum(cast(substr(filler, 169, 12) as unsigned) - 100000000000) as filler_id,
+       sum(mod(id, 9973) * (quantity + 101 * region + mod(key320, 1009))) as mix,
+       cast(sum(amount) * 100 as decimal(30, 0)) as amount, sum(status) as status
+  from {{table}}
+
+-- name: session.index
+-- nothing: the memory for sorting is the server's (innodb_sort_buffer_size)
+
+-- name: index.id
+-- nothing: the table itself is organised by id
+
+-- name: index.key25
+-- nothing: built with key320
+
+-- name: index.key125
+-- nothing: built with key320
+
+-- name: index.key320
+-- All in one statement: one scan of the table, and one change of its definition.
+alter table {{table}} add index {{name}}_key25 (key25), add index {{name}}_key125 (key125),
+  add index {{name}}_key320 (key320)
+
+-- name: finish
+-- nothing: the primary key is part of the table
+
+-- name: analyze
+analyze table {{table}}
+
+-- name: sizes
+select sum(data_length) as table_bytes, sum(index_length) as index_bytes
+  from information_schema.tables
+ where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = '{{name}}'
+
+-- name: warm.fast
+-- nothing: no call fills the buffer pool directly
+
+-- name: warm.session
+-- nothing: a scan fills the buffer pool
+
+-- name: warm.read.id
+select sum(length(filler)) from {{table}} force index (primary) where id > 0
+
+-- name: warm.read.key25
+select count(key25) from {{table}} force index ({{name}}_key25) where key25 > 0
+
+-- name: warm.read.key125
+select count(key125) from {{table}} force index ({{name}}_key125) where key125 > 0
+
+-- name: warm.read.key320
+select count(key320) from {{table}} force index ({{name}}_key320) where key320 > 0
+
+-- name: others
+-- Sessions of our user in our database that are at work: those of a killed dbdyno end with their statement.
+select id from information_schema.processlist
+ where user = substring_index(current_user(), '@', 1) and command not in ('Sleep', 'Daemon') and id <> connection_id()
+   and info like '%{{prefix}}%'
+
+-- name: objects.own
+-- Everything that we made: in our database, named by our rule (see src/dataset/clean.rs).
+select name, `drop` from (
+  select 1 as step, concat('{{prefix}}', routine_name) as name,
+         concat('drop ', lower(routine_type), ' {{prefix}}`', routine_name, '`') as `drop`
+    from information_schema.routines
+   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_name regexp '^({{words}})_[a-z0-9_]+$'
+  union all
+  select 2, concat('{{prefix}}', table_name), concat('drop table {{prefix}}`', table_name, '`')
+    from information_schema.tables
+   where table_schema = trim(trailing '.' from '{{prefix}}') and table_type = 'BASE TABLE'
+     and table_name regexp '^(state|small|big|{{words}})(_[a-z0-9_]+)?$'
+) as ours order by step, name
+
+-- name: objects.leftover
+-- As objects.own without the data set, and indexes that a test added to it.
+select name, `drop` from (
+  select 1 as step, concat('{{prefix}}', routine_name) as name,
+         concat('drop ', lower(routine_type), ' {{prefix}}`', routine_name, '`') as `drop`
+    from information_schema.routines
+   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_name regexp '^({{words}})_[a-z0-9_]+$'
+  union all
+  select 2, concat('{{prefix}}', table_name), concat('drop table {{prefix}}`', table_name, '`')
+    from information_schema.tables
+   where table_schema = trim(trailing '.' from '{{prefix}}') and table_type = 'BASE TABLE'
+     and table_name regexp '^({{words}})(_[a-z0-9_]+)?$'
+  union all
+  select distinct 3, concat('{{prefix}}', index_name), concat('drop index `', index_name, '` on {{prefix}}`', table_name, '`')
+    from information_schema.statistics
+   where table_schema = trim(trailing '.' from '{{prefix}}') and index_name regexp '^({{words}})(_[a-z0-9_]+)?$'
+     and table_name regexp '^(small|big)(_[a-z0-9_]+)?$'
+) as leftover order by step, name
+
+-- name: objects.foreign
+-- What else stands in our database.
+select name from (
+  select routine_name as name from information_schema.routines
+   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_name not regexp '^({{words}})_[a-z0-9_]+$'
+  union all
+  select table_name from information_schema.tables
+   where table_schema = trim(trailing '.' from '{{prefix}}')
+     and (table_type <> 'BASE TABLE' or table_name not regexp '^(state|small|big|{{words}})(_[a-z0-9_]+)?$')
+  union all
+  select event_name from information_schema.events where event_schema = trim(trailing '.' from '{{prefix}}')
+) as others order by 1
+
+-- name: schema.drop
+-- Only a database that we created (it has our comment), and that is empty.
+begin not atomic
+  if exists (select 1 from information_schema.schemata
+              where schema_name = trim(trailing '.' from '{{prefix}}') and schema_comment = 'made by dbdyno')
+    and not exists (select 1 from information_schema.tables where table_schema = trim(trailing '.' from '{{prefix}}'))
+    and not exists (select 1 from information_schema.routines where routine_schema = trim(trailing '.' from '{{prefix}}'))
+  then
+    drop database dbdyno;
+  end if;
+end
