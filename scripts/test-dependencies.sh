@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests need through the system's package manager, only what is missing:
-# PostgreSQL's server binaries (initdb, postgres) and pgbench; LibreOffice Calc, which reads our workbooks back.
+# PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
+# directory of dbdyno (tests/it/postgres_versions.rs); LibreOffice Calc, which reads our workbooks back.
 set -eu
 
 have_postgres() {
@@ -34,4 +35,13 @@ if ! command -v soffice >/dev/null 2>&1; then
     fi
     as_root apt-get update -q
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libreoffice-calc
+fi
+
+# The newest PostgreSQL, beside the distribution's: as 'dbdyno server fetch postgres' does it, with the user's own Maven.
+if ! cargo run --quiet -- server fetch postgres >/dev/null 2>&1; then
+    if ! command -v mvn >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
+        as_root apt-get update -q
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends maven
+    fi
+    cargo run --quiet -- server fetch postgres
 fi

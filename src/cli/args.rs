@@ -82,6 +82,11 @@ pub enum Command {
     Report(ReportArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
+    /// Binaries of private servers: fetch them where none are installed
+    Server {
+        #[command(subcommand)]
+        what: Server,
+    },
     /// Print shell completions
     Completions {
         #[arg(value_enum)]
@@ -124,6 +129,20 @@ pub enum Show {
         /// Nominal size in GB, which fixed work may depend on [default: the suite's, else that of the publication]
         #[arg(long, value_name = "GB")]
         size: Option<f64>,
+    },
+}
+
+/// What `server` does.
+#[derive(Debug, Subcommand)]
+pub enum Server {
+    /// Fetch a server's public binaries with your own Maven (mvn) into the cache directory; private servers find them
+    #[command(disable_version_flag = true)]
+    Fetch {
+        /// Engine: postgres
+        engine: String,
+        /// Version [default: the one that dbdyno is tested with]
+        #[arg(long, value_name = "X.Y.Z")]
+        version: Option<String>,
     },
 }
 

@@ -15,6 +15,7 @@ use crate::model::Target;
 
 mod account;
 mod binaries;
+mod fetch;
 mod home;
 mod mariadb;
 mod postgres;
@@ -23,6 +24,7 @@ mod space;
 mod url;
 
 pub use binaries::Binaries;
+pub use fetch::{Fetched, cache_dir, fetch, fetched};
 pub use space::free_bytes;
 
 use account::Account;
@@ -50,6 +52,12 @@ trait ServerKind: Sync {
     fn signals(&self) -> StopSignals;
     /// Finds the installed programs.
     fn find(&self, server_bin: Option<&Path>) -> Result<Binaries>;
+    /// Where public binaries of it are, if there are any.
+    fn artifact(&self) -> Option<fetch::Artifact> {
+        None
+    }
+    /// How a user gets the server: package names, for the advice of errors.
+    fn how_to_install(&self) -> &'static str;
     /// Command that creates an empty database in the home.
     fn create(&self, binaries: &Binaries, place: &Place) -> Command;
     /// Writes the configuration.

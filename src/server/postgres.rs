@@ -9,6 +9,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::binaries::{Binaries, expand, output_of};
+use super::fetch::{Artifact, fetched_dirs};
 use super::home::unusable;
 use super::process::StopSignals;
 use super::url::percent_encode;
@@ -65,13 +66,20 @@ impl ServerKind for PostgresServer {
         let configured = output_of(Path::new("pg_config"), "--bindir").map(PathBuf::from);
         let standard = BIN_DIRS.iter().flat_map(|pattern| expand(pattern));
         let found = configured.into_iter().chain(standard).filter_map(|dir| look_into(&dir));
-        let newest = found.max_by_key(|binaries| Version::parse(&binaries.version));
-        newest.filter(|binaries| Version::parse(&binaries.version) >= Version(vec![OLDEST_MAJOR])).ok_or_else(|| {
-            Error::target("postgres", format!("no PostgreSQL server {OLDEST_MAJOR} or newer is installed")).advise(
-                "install one (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install postgresql-server; \
-                 macOS: brew install postgresql), or name its directory with --server-bin",
-            )
+        // What was fetched serves only where nothing is installed.
+        let fetched = || newest(fetched_dirs(self.engine()).iter().filter_map(|dir| look_into(dir)));
+        newest(found).or_else(fetched).ok_or_else(|| {
+            Error::target("postgres", format!("no PostgreSQL server {OLDEST_MAJOR} or newer is installed"))
+                .advise(self.how_to_install())
         })
+    }
+    fn artifact(&self) -> Option<Artifact> {
+        // Built for tests of other projects, by the version of PostgreSQL that they hold.
+        Some(Artifact { group: "io.zonky.test.postgres", name: "embedded-postgres-binaries", version: "18.0.0" })
+    }
+    fn how_to_install(&self) -> &'static str {
+        "install one (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install postgresql-server; macOS: brew \
+         install postgresql), fetch one ('dbdyno server fetch postgres'), or name its directory with --server-bin"
     }
 
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {
@@ -118,6 +126,12 @@ impl ServerKind for PostgresServer {
     fn created_by(&self, place: &Place) -> Option<String> {
         fs::read_to_string(place.data.join("PG_VERSION")).ok().map(|text| text.trim().to_owned())
     }
+}
+
+/// The newest of those that are new enough.
+fn newest(found: impl Iterator<Item = Binaries>) -> Option<Binaries> {
+    let version = |binaries: &Binaries| Version::parse(&binaries.version);
+    found.max_by_key(version).filter(|binaries| version(binaries) >= Version(vec![OLDEST_MAJOR]))
 }
 
 /// The programs in `dir`, if it is a server's.

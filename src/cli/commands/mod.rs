@@ -8,5 +8,6 @@ pub mod overhead;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod server;
 pub mod show;
 pub mod show_suite;
