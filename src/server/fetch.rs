@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::engine::Version;
 use crate::error::{Error, Result};
 
 use super::account::Account;
@@ -44,7 +43,11 @@ pub fn cache_dir() -> PathBuf {
 
 /// Directories with programs of `engine` that were fetched.
 pub(super) fn fetched_dirs(engine: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(cache_dir()).into_iter().flatten().flatten();
+    dirs_in(&cache_dir(), engine)
+}
+
+fn dirs_in(cache: &Path, engine: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(cache).into_iter().flatten().flatten();
     let is_of_engine = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         name.strip_prefix(engine).and_then(|rest| rest.strip_prefix('-')).is_some_and(is_version)
@@ -161,15 +164,6 @@ fn programs(kind: &dyn ServerKind, place: &Path, was_there: bool) -> Option<Fetc
     Some(Fetched { dir: place.join("bin"), version: binaries.version, was_there })
 }
 
-/// The newest first.
-pub fn fetched(engine: &str) -> Vec<Fetched> {
-    let Ok(kind) = find_kind(engine) else { return Vec::new() };
-    let dirs = fetched_dirs(engine);
-    let mut found: Vec<_> = dirs.iter().filter_map(|dir| programs(kind, dir.parent()?, true)).collect();
-    found.sort_by_key(|fetched| std::cmp::Reverse(Version::parse(&fetched.version)));
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,6 +175,15 @@ mod tests {
             assert!(!is_version(text), "{text}");
             assert!(checked_version(text).unwrap_err().to_string().starts_with("--version: "));
         }
+    }
+
+    #[test]
+    fn finished_directories_of_the_engine_are_found() {
+        let cache = tempfile::tempdir().unwrap();
+        for name in ["postgres-18.0.0", "postgres-18.0.0.part-7", "mariadb-11.4", "postgres", "postgres-x"] {
+            fs::create_dir(cache.path().join(name)).unwrap();
+        }
+        assert_eq!(dirs_in(cache.path(), "postgres"), [cache.path().join("postgres-18.0.0/bin")]);
     }
 
     #[test]

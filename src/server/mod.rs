@@ -24,7 +24,7 @@ mod space;
 mod url;
 
 pub use binaries::Binaries;
-pub use fetch::{Fetched, cache_dir, fetch, fetched};
+pub use fetch::{Fetched, cache_dir, fetch};
 pub use space::free_bytes;
 
 use account::Account;

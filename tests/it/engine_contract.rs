@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use dbdyno::engine::{
@@ -11,6 +12,8 @@ use dbdyno::engine::{
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
+
+use crate::support::servers;
 
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 7 };
 
@@ -103,14 +106,14 @@ struct Place {
 }
 
 impl Place {
-    fn new(subject: &Subject) -> Self {
+    fn new(subject: &Subject, server_bin: Option<PathBuf>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         // The server's user must be able to enter it.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let private = engine::find(subject.engine).unwrap().capabilities().private_server;
         let options = || StartOptions {
             data_dir: directory.path().into(),
-            server_bin: None,
+            server_bin: server_bin.clone(),
             port: None,
             settings: settings(subject),
         };
@@ -131,13 +134,15 @@ fn settings(subject: &Subject) -> BTreeMap<String, String> {
     subject.settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
-/// Runs `check` on every engine, each with an empty database.
+/// Runs `check` on every engine and every version of its server that the tests have, each with an empty database.
 fn on_every_engine(check: impl Fn(&Subject, &dyn Database)) {
     for subject in SUBJECTS {
-        let place = Place::new(subject);
-        let database = place.open(subject, Access::Provision).unwrap();
-        create(subject, &*database);
-        check(subject, &*database);
+        for server_bin in servers(subject.engine) {
+            let place = Place::new(subject, server_bin);
+            let database = place.open(subject, Access::Provision).unwrap();
+            create(subject, &*database);
+            check(subject, &*database);
+        }
     }
 }
 
@@ -416,7 +421,7 @@ fn cancelling_ends_statements_soon_and_leaves_the_database_usable() {
 #[test]
 fn looking_creates_nothing() {
     for subject in SUBJECTS {
-        let place = Place::new(subject);
+        let place = Place::new(subject, None);
         let files = || std::fs::read_dir(place.directory.path()).unwrap().count();
         let before = files();
         let database = place.open(subject, Access::Inspect).unwrap();

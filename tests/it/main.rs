@@ -15,6 +15,7 @@ mod docs;
 mod engine_contract;
 mod every_workload;
 mod fixture;
+mod postgres_versions;
 mod private_server;
 mod probes;
 mod reports;

@@ -267,3 +267,15 @@ pub fn assert_run_schema(document: &Value) {
     let errors: Vec<String> = validator.iter_errors(document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 }
+
+/// The servers of an engine that the tests run on: the installed one (none named), and for PostgreSQL the newest.
+pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
+    let newest = (engine == "postgres").then(|| Some(newest_postgres()));
+    std::iter::once(None).chain(newest).collect()
+}
+
+/// The programs of the newest PostgreSQL, which `scripts/test-dependencies.sh` fetches; fetched here if it has not.
+pub fn newest_postgres() -> PathBuf {
+    static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    DIR.get_or_init(|| server::fetch("postgres", None).unwrap_or_else(|error| panic!("{error}")).dir).clone()
+}

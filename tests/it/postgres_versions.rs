@@ -1,0 +1,145 @@
+//! PostgreSQL of the distribution and the newest one: the same counters from different views, the same verdicts.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use dbdyno::catalog::Catalog;
+use dbdyno::engine::Session;
+use dbdyno::server::{self, PrivateServer, StartOptions};
+use serde_json::Value;
+
+use crate::support::{Desk, assert_run_schema, newest_postgres, servers, session};
+
+/// A server of these programs with everything timed.
+fn start(server_bin: Option<&Path>) -> (PrivateServer, tempfile::TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let settings = [("shared_buffers", "16MB"), ("track_io_timing", "on"), ("track_wal_io_timing", "on")];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let server_bin = server_bin.map(Path::to_path_buf);
+    let options = StartOptions { data_dir: dir.path().into(), server_bin, port: None, settings };
+    (server::start("postgres", &options).unwrap(), dir)
+}
+
+/// What each of the catalogue's counter blocks gives on this server: (block, name, value).
+fn counters(session: &mut dyn Session, version: &str) -> Vec<(String, String, Option<String>)> {
+    let catalog = Catalog::embedded().unwrap();
+    let version: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
+    let mut counters = Vec::new();
+    for block in catalog.probes("postgres", &version) {
+        if !block.name.starts_with("counters.") {
+            continue;
+        }
+        let rows =
+            session.query(&block.text, &[]).unwrap_or_else(|error| panic!("{} on {version:?}: {error}", block.name));
+        assert_eq!(rows.rows.len(), 1, "{}", block.name);
+        let named = rows.columns.iter().zip(&rows.rows[0]);
+        counters.extend(named.map(|(name, value)| (block.name.clone(), name.clone(), value.clone())));
+    }
+    counters
+}
+
+/// Counter names in the first column of the tables of docs/counters.md whose PostgreSQL column names a source.
+fn documented() -> BTreeSet<String> {
+    let text = std::fs::read_to_string("docs/counters.md").unwrap();
+    let database = text.split("## Database").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut names = BTreeSet::new();
+    for line in database.lines().filter(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        if cells.len() >= 4 && !cells[3].is_empty() && cells[3] != "-" {
+            names.extend(cells[0].split(',').map(|name| name.trim().to_string()));
+        }
+    }
+    names
+}
+
+#[test]
+fn every_counter_block_runs_on_every_version_and_gives_documented_counters() {
+    for server_bin in servers("postgres") {
+        let (server, _dir) = start(server_bin.as_deref());
+        let mut session = session(&server.url());
+        session.execute("create schema dbdyno").unwrap();
+        session.execute("create table dbdyno.t (id int primary key)").unwrap();
+        session.execute("insert into dbdyno.t select generate_series(1, 1000)").unwrap();
+        session.query("select count(*) from dbdyno.t", &[]).unwrap();
+        let documented = documented();
+        assert!(documented.len() > 15, "{documented:?}");
+        let version = server.version().to_string();
+        let counters = counters(session.as_mut(), &version);
+        for (block, name, value) in &counters {
+            assert!(documented.contains(name), "{version}: {block} gives {name}, which docs/counters.md does not name");
+            let number = value.as_deref().map(str::parse::<f64>);
+            assert!(matches!(number, Some(Ok(number)) if number >= 0.0), "{version}: {block}.{name} = {value:?}");
+        }
+        let names: BTreeSet<_> = counters.into_iter().map(|(_, name, _)| name).collect();
+        for name in
+            ["commits", "logical_reads", "physical_reads", "blocks_written", "checkpoints", "wal_bytes", "wal_syncs"]
+        {
+            assert!(names.contains(name), "{version}: no {name} in {names:?}");
+        }
+        drop(session);
+        server.stop_and_remove().unwrap();
+    }
+}
+
+#[test]
+fn every_settings_block_runs_on_every_version() {
+    for server_bin in servers("postgres") {
+        let (server, _dir) = start(server_bin.as_deref());
+        let mut session = session(&server.url());
+        let catalog = Catalog::embedded().unwrap();
+        let version: Vec<u32> = server.version().split('.').map(|part| part.parse().unwrap()).collect();
+        for block in catalog.probes("postgres", &version) {
+            let rows = session.query(&block.text, &[]).unwrap_or_else(|error| panic!("{}: {error}", block.name));
+            assert!(!block.name.starts_with("settings.") || !rows.rows.is_empty(), "{}", block.name);
+        }
+        drop(session);
+        server.stop_and_remove().unwrap();
+    }
+}
+
+/// One workload of each group, at two jobs in a window that is long enough for the cross-checks.
+const ONE_OF_EACH_GROUP: [&str; 8] =
+    ["CPU-DOUBLE", "SRV-QUERY25", "STO-RANDOM", "LGWR-LAT", "DBWR-THR", "DL-BUFFER", "DA-AGGREGATE", "TP-MEDIUM"];
+
+#[test]
+fn a_workload_of_each_group_agrees_with_the_counters_of_the_newest_version() {
+    let desk = Desk::new();
+    let bin = newest_postgres();
+    let workloads: String = ONE_OF_EACH_GROUP.iter().map(|id| format!(" --workload {id}")).collect();
+    let line = format!(
+        "run postgres --server-bin {} --size 0.25 --jobs 2 --warmup 100ms --duration 1s --format json",
+        bin.display()
+    );
+    let document = desk.run(&format!("{line} --quiet{workloads}")).ok().json();
+    assert_run_schema(&document);
+    let tests = document["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), ONE_OF_EACH_GROUP.len());
+    for test in tests {
+        let reasons: Vec<&Value> = test["verdict"]["reasons"].as_array().unwrap().iter().collect();
+        let wrong = |code: &str| reasons.iter().any(|reason| reason["code"] == code);
+        assert!(!wrong("crosscheck") && !wrong("failed") && !wrong("errors"), "{}: {reasons:?}", test["workload"]);
+        let contract = reasons.iter().any(|reason| reason["code"] == "contract" && reason["status"] == "invalid");
+        // Whether the big table fits the caches of this machine is not the version's doing.
+        assert!(!contract || test["workload"] == "STO-RANDOM", "{}: {reasons:?}", test["workload"]);
+    }
+}
+
+#[test]
+fn what_is_fetched_is_not_fetched_again_and_what_is_missing_is_said() {
+    let desk = Desk::new();
+    let cache = newest_postgres().ancestors().nth(3).unwrap().to_path_buf();
+    let mut fetch = desk.command("server fetch postgres --format json");
+    fetch.env("XDG_CACHE_HOME", &cache);
+    let done = crate::support::finished(fetch, "server fetch").ok().json();
+    assert_eq!((done["was_there"].as_bool(), done["engine"].as_str()), (Some(true), Some("postgres")));
+    let empty = desk.path("cache");
+    let mut fetch = desk.command("server fetch postgres");
+    fetch.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", &empty);
+    crate::support::finished(fetch, "fetch without Maven")
+        .fails(3, &["mvn cannot be run", "install the package maven"]);
+    desk.run("server fetch postgres --version 18/..").fails(2, &["--version: '18/..' is no version"]);
+    desk.run("server fetch sqlite").fails(2, &["no private server of this engine"]);
+    assert!(std::fs::read_dir(empty.join("dbdyno")).map_or(0, Iterator::count) == 0, "a failed fetch leaves nothing");
+}
