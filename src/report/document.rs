@@ -233,11 +233,6 @@ impl Heatmap {
         footnote(&mut self.footnotes, why)
     }
 
-    /// As [`Table::explain`].
-    pub fn explain(&mut self, subject: &str, verdict: &Verdict) {
-        explain(&mut self.remarks, subject, verdict);
-    }
-
     /// The figures as a table, for forms without colours.
     pub fn as_table(&self) -> Table {
         let column = |name: &str| Column { name: name.into(), unit: None, priority: 0 };
@@ -292,7 +287,9 @@ impl Table {
 
     /// Adds the reasons that lowered the verdict on `subject`, each as a sentence.
     pub fn explain(&mut self, subject: &str, verdict: &Verdict) {
-        explain(&mut self.remarks, subject, verdict);
+        for reason in verdict.reasons.iter().filter(|reason| reason.status > Status::Valid) {
+            self.remark(format!("{subject}: {}: {}", reason.status, reason.text));
+        }
     }
 
     /// Adds the notes of several verdicts, which lowered none: each text once, with the subjects it is about.
@@ -311,8 +308,10 @@ impl Table {
         }
     }
 
-    fn remark(&mut self, text: String) {
-        remark(&mut self.remarks, text);
+    fn remark(&mut self, remark: String) {
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
     }
 }
 
@@ -322,18 +321,6 @@ fn footnote(footnotes: &mut Vec<String>, why: &str) -> Cell {
         footnotes.push(why.into());
         footnotes.len() - 1
     }))
-}
-
-fn explain(remarks: &mut Vec<String>, subject: &str, verdict: &Verdict) {
-    for reason in verdict.reasons.iter().filter(|reason| reason.status > Status::Valid) {
-        remark(remarks, format!("{subject}: {}: {}", reason.status, reason.text));
-    }
-}
-
-fn remark(remarks: &mut Vec<String>, text: String) {
-    if !remarks.contains(&text) {
-        remarks.push(text);
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::ramps::{RampRow, rows};
 use super::{Input, Report};
 use crate::analysis::heatmap::{Known, Place, Rank, places};
 use crate::analysis::ramp::{self, RampFigure};
-use crate::model::{Better, Status, TestResult};
+use crate::model::{Better, PublishedKind, Reason, Status, TestResult};
 
 /// `report heatmap`.
 pub struct HeatmapReport;
@@ -31,6 +31,8 @@ struct Metric {
     title: &'static str,
     about: &'static str,
     figure: for<'a> fn(&[&'a TestResult]) -> Option<RampFigure<'a>>,
+    /// Published figures of this kind are none of this metric.
+    foreign: Option<PublishedKind>,
     /// Rows that do not belong into this heatmap.
     left_out: fn(&[Option<RampFigure<'_>>]) -> bool,
 }
@@ -41,6 +43,7 @@ const METRICS: [Metric; 2] = [
         title: "Speed",
         about: "Speed is the figure of one job.",
         figure: ramp::speed,
+        foreign: None,
         left_out: |_| false,
     },
     Metric {
@@ -48,6 +51,7 @@ const METRICS: [Metric; 2] = [
         title: "Throughput",
         about: "Throughput is the best figure at any number of jobs.",
         figure: ramp::throughput,
+        foreign: Some(PublishedKind::Speed),
         // A time at one job is a speed; it was shown there.
         left_out: |row| row.iter().flatten().all(|found| found.kpm.better == Better::Lower && found.jobs == 1),
     },
@@ -74,17 +78,19 @@ fn map(input: &Input, metric: &Metric) -> Heatmap {
         columns: input.platforms(),
         ..Heatmap::default()
     };
+    let mut reasons = Vec::new();
     for (group, _) in input.used_groups() {
         for row in rows(input, group) {
-            add(&mut map, &row, metric);
+            add(&mut map, &row, metric, &mut reasons);
         }
     }
+    map.remarks = remarks(&reasons);
     map
 }
 
 /// Adds the row, unless it has no figure at all.
-fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric) {
-    let mut figures: Vec<_> = row.runs.iter().map(|tests| (metric.figure)(tests)).collect();
+fn add<'a>(map: &mut Heatmap, row: &RampRow<'a>, metric: &Metric, reasons: &mut Vec<(String, &'a Reason)>) {
+    let mut figures: Vec<_> = row.runs.iter().map(|tests| figure(tests, metric)).collect();
     let Some(kpm) = figures.iter().flatten().map(|figure| figure.kpm).next() else { return };
     // A run of another revision may lack the second metric: then its figure is another one.
     figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.kpm.unit == kpm.unit));
@@ -98,8 +104,15 @@ fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric) {
         None => missing(map, tests),
     });
     let cells = cells.collect();
-    explain(map, row, &figures);
+    reasons.extend(doubts(&map.columns, row, &figures));
     map.rows.push(HeatRow { label: row.label.clone(), unit: kpm.unit.clone(), better: kpm.better, cells });
+}
+
+fn figure<'a>(tests: &[&'a TestResult], metric: &Metric) -> Option<RampFigure<'a>> {
+    let kind = |test: &TestResult| test.published.as_ref().map(|published| published.kind);
+    let own: Vec<&TestResult> =
+        tests.iter().filter(|test| metric.foreign.is_none() || kind(test) != metric.foreign).copied().collect();
+    (metric.figure)(&own)
 }
 
 /// The figure, if it may be compared.
@@ -112,7 +125,8 @@ fn cell(figure: &RampFigure<'_>, place: Option<Place>) -> HeatCell {
     let interval = figure.test.ci_fraction.map(|fraction| format!("95 % interval +-{:.2} %", 100.0 * fraction));
     let at = (figure.jobs > 0).then(|| format!("at {}", jobs(figure.jobs)));
     let share = place.map(|place| format!("{:.1} % of the best", 100.0 * place.share));
-    let notes: Vec<String> = [at, share, interval].into_iter().flatten().collect();
+    let reasons = lowering(figure.test).map(|reason| format!("{}: {}", reason.status, reason.text));
+    let notes: Vec<String> = [at, share, interval].into_iter().flatten().chain(reasons).collect();
     HeatCell {
         cell: Cell::Number { value: figure.value, digits: RATE, verdict: Some(figure.test.verdict.status) },
         share: place.map(|place| place.share),
@@ -126,12 +140,46 @@ fn missing(map: &mut Heatmap, tests: &[&TestResult]) -> HeatCell {
     HeatCell { cell: map.unknown(why), share: None, rank: Rank::Below, note: None }
 }
 
-/// The reasons of every figure that is not valid.
-fn explain(map: &mut Heatmap, row: &RampRow<'_>, figures: &[Option<RampFigure<'_>>]) {
-    let platforms = map.columns.clone();
-    for (platform, figure) in platforms.iter().zip(figures).filter_map(|(name, figure)| Some((name, figure.as_ref()?)))
-    {
+/// The reasons that lowered a verdict.
+fn lowering(test: &TestResult) -> impl Iterator<Item = &Reason> {
+    test.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid)
+}
+
+/// What lowered the verdicts of a row's figures, with the platform it is about.
+fn doubts<'a>(
+    platforms: &[String],
+    row: &RampRow<'a>,
+    figures: &[Option<RampFigure<'a>>],
+) -> Vec<(String, &'a Reason)> {
+    let known = platforms.iter().zip(figures).filter_map(|(name, figure)| Some((name, figure.as_ref()?)));
+    let about = |(platform, figure): (&String, &RampFigure<'a>)| {
         let at = if figure.jobs > 0 { format!(" at {}", jobs(figure.jobs)) } else { String::new() };
-        map.explain(&format!("{platform}, {}{at}", row.label), &figure.test.verdict);
+        let subject = format!("{platform}, {}{at}", row.label);
+        lowering(figure.test).map(|reason| (subject.clone(), reason)).collect::<Vec<_>>()
+    };
+    known.flat_map(about).collect()
+}
+
+/// More reasons than these are told by kind, each with one example; the cells' notes have them all.
+const MOST_REASONS: usize = 10;
+
+fn remarks(reasons: &[(String, &Reason)]) -> Vec<String> {
+    let sentence = |(subject, reason): &(String, &Reason)| format!("{subject}: {}: {}", reason.status, reason.text);
+    if reasons.len() <= MOST_REASONS {
+        return reasons.iter().map(sentence).collect();
     }
+    let mut kinds: Vec<(&Reason, usize, String)> = Vec::new();
+    for pair in reasons {
+        let is_same =
+            |kind: &&mut (&Reason, usize, String)| (kind.0.status, &kind.0.code) == (pair.1.status, &pair.1.code);
+        match kinds.iter_mut().find(is_same) {
+            Some(kind) => kind.1 += 1,
+            None => kinds.push((pair.1, 1, format!("{}: {}", pair.0, pair.1.text))),
+        }
+    }
+    let told = kinds.into_iter().map(|(reason, count, example)| {
+        let figures = if count == 1 { "1 figure".into() } else { format!("{count} figures, such as") };
+        format!("{} ({}): {figures} {example}", reason.status, reason.code)
+    });
+    told.collect()
 }

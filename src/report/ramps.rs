@@ -1,5 +1,7 @@
 //! Tests that belong together: the ramps of one workload, side by side over several runs.
 
+use std::collections::HashMap;
+
 use super::Input;
 use crate::model::TestResult;
 
@@ -14,11 +16,13 @@ pub struct RampRow<'a> {
 /// The rows of a group, in order of appearance.
 pub fn rows<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
     let mut rows: Vec<(&TestResult, Vec<Vec<&TestResult>>)> = Vec::new();
+    let mut of_workload: HashMap<&str, Vec<usize>> = HashMap::new();
     for (number, data) in input.runs.iter().enumerate() {
         for test in data.tests.iter().filter(|test| test.group == group) {
-            let known = rows.iter().position(|(first, _)| is_same(first, test));
-            let row = known.unwrap_or_else(|| {
+            let candidates = of_workload.entry(&test.workload).or_default();
+            let row = candidates.iter().copied().find(|&row| is_same(rows[row].0, test)).unwrap_or_else(|| {
                 rows.push((test, vec![Vec::new(); input.runs.len()]));
+                candidates.push(rows.len() - 1);
                 rows.len() - 1
             });
             rows[row].1[number].push(test);
@@ -30,8 +34,7 @@ pub fn rows<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
 
 /// Defaults may differ between engines (an index-organised table here, a heap there): what was chosen decides.
 fn is_same(a: &TestResult, b: &TestResult) -> bool {
-    let key = |test: &TestResult| (test.workload.clone(), test.chosen.clone(), test.drive, test.kpm.unit.clone());
-    key(a) == key(b)
+    a.workload == b.workload && a.chosen == b.chosen && a.drive == b.drive && a.kpm.unit == b.kpm.unit
 }
 
 /// The workload; its code where it was asked for by one; the parameters chosen, and those and the drive in which it

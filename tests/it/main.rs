@@ -16,6 +16,7 @@ mod engine_contract;
 mod every_workload;
 mod fixture;
 mod postgres_versions;
+mod heatmaps;
 mod private_server;
 mod probes;
 mod reports;

@@ -1,0 +1,101 @@
+//! The heatmaps of OraBench 2016 (tables 4 to 11 of the study), remade from the imported figures: every printed cell is
+//! there, and the best and the worst of each row are the same.
+
+use std::collections::BTreeMap;
+
+use dbdyno::catalog::Catalog;
+use dbdyno::import::{Text, published};
+use dbdyno::report::{FORMATS, Input, Options, REPORTS, RunTests};
+use serde_json::Value;
+
+const PLATFORMS: [&str; 7] = ["dl580-bm", "dl580-esxi", "dl580-rhv", "dl380-bm", "dl380-esxi", "dl380-rhv", "ibm-e870"];
+const RESULTS: &str = "data/reference/published-results.csv";
+
+/// The runs of the seven platforms, in that order.
+pub fn input() -> Input {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap();
+    let (results, platforms) = (read(RESULTS), read("data/reference/platforms.csv"));
+    let catalog = Catalog::embedded().unwrap();
+    let platforms = Text { place: "platforms", text: &platforms };
+    let imported = published(Text { place: RESULTS, text: &results }, Some(platforms), &catalog, "").unwrap();
+    let of = |platform: &&str| {
+        let run = imported.iter().find(|run| run.run.name.as_deref() == Some(*platform)).unwrap();
+        RunTests { run: run.run.clone(), tests: run.tests.clone() }
+    };
+    let groups = catalog.groups().iter().map(|group| (group.id.clone(), group.title.clone()));
+    Input { runs: PLATFORMS.iter().map(of).collect(), groups: groups.collect(), ..Input::default() }
+}
+
+fn document() -> Value {
+    let report = REPORTS.iter().find(|report| report.name() == "heatmap").unwrap();
+    let json = FORMATS.iter().find(|format| format.name() == "json").unwrap();
+    let text = json.render(&report.build(&input()), Options::default()).unwrap().into_text().unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Figures by kind, code and unit, per platform; misprints are no figures.
+type Printed = BTreeMap<(String, String, String), BTreeMap<String, f64>>;
+
+fn printed() -> Printed {
+    let mut printed = Printed::new();
+    for row in csv::Reader::from_path(RESULTS).unwrap().deserialize::<BTreeMap<String, String>>() {
+        let row = row.unwrap();
+        let in_table = row["note"].starts_with("table ") && !row["note"].contains("misprint");
+        if row["study"] == "orabench-2016" && row["kind"] != "point" && in_table {
+            let key = (row["kind"].clone(), row["test_code"].clone(), row["unit"].clone());
+            printed.entry(key).or_default().insert(row["platform"].clone(), row["value"].parse().unwrap());
+        }
+    }
+    printed
+}
+
+/// The row of a heatmap.
+fn row<'a>(document: &'a Value, (kind, code, unit): &(String, String, String)) -> &'a Value {
+    let maps = document["sections"].as_array().unwrap().iter().map(|section| &section["heatmaps"][0]);
+    let map = maps.into_iter().find(|map| map["name"] == kind.as_str()).unwrap();
+    assert_eq!(map["platforms"], serde_json::json!(PLATFORMS));
+    let is_row =
+        |row: &&Value| row["label"].as_str().unwrap().contains(&format!("({code})")) && row["unit"] == unit.as_str();
+    let mut rows = map["rows"].as_array().unwrap().iter().filter(is_row);
+    let row = rows.next().unwrap_or_else(|| panic!("no {kind} of {code} in {unit}"));
+    assert!(rows.next().is_none(), "{code} stands twice");
+    row
+}
+
+#[test]
+fn the_published_heatmaps_come_out_with_their_cells_and_their_best_and_worst() {
+    let (document, printed) = (document(), printed());
+    let mut cells_seen = 0;
+    for (key, expected) in &printed {
+        let row = row(&document, key);
+        let cells: BTreeMap<&str, &Value> = PLATFORMS.into_iter().zip(row["cells"].as_array().unwrap()).collect();
+        for (platform, value) in expected {
+            assert_eq!(cells[platform.as_str()]["value"], *value, "{key:?} {platform}");
+            cells_seen += 1;
+        }
+        let lower = row["better"] == "lower";
+        assert_eq!(lower, key.2 == "s", "{key:?}");
+        let goodness = |platform: &String| if lower { -expected[platform] } else { expected[platform] };
+        let best = expected.keys().map(goodness).fold(f64::NEG_INFINITY, f64::max);
+        let worst = expected.keys().map(goodness).fold(f64::INFINITY, f64::min);
+        let least = expected.keys().map(|name| cells[name.as_str()]["share"].as_f64().unwrap()).fold(1.0, f64::min);
+        for platform in expected.keys() {
+            let cell = cells[platform.as_str()];
+            assert_eq!(cell["rank"] == "best", goodness(platform) == best, "{key:?} {platform}");
+            assert_ne!(cell["rank"], "equal", "published figures have no interval");
+            assert_eq!(cell["share"] == least, goodness(platform) == worst, "{key:?} {platform}");
+        }
+    }
+    // 64 rows of all seven platforms, and T133 of which only one throughput is no misprint.
+    assert_eq!((printed.len(), cells_seen), (65, 64 * 7 + 1));
+}
+
+#[test]
+fn a_misprint_has_no_colour_and_no_rank() {
+    let document = document();
+    let key = |unit: &str| ("throughput".to_string(), "T133".to_string(), unit.to_string());
+    for cell in row(&document, &key("s"))["cells"].as_array().unwrap().iter().take(6) {
+        assert_eq!((&cell["verdict"], &cell["share"], &cell["rank"]), (&"invalid".into(), &Value::Null, &Value::Null));
+    }
+    assert_eq!(row(&document, &key("ops/s"))["cells"][6]["rank"], "best");
+}
