@@ -70,11 +70,12 @@ impl ServerKind for MariaDbServer {
         let found = BIN_DIRS.iter().flat_map(|pattern| expand(pattern)).filter_map(|dir| look_into(&dir));
         let newest = found.max_by_key(|binaries| Version::parse(&binaries.version));
         newest.filter(|binaries| Version::parse(&binaries.version) >= Version(OLDEST.to_vec())).ok_or_else(|| {
-            Error::target("mariadb", "no MariaDB server 10.6 or newer is installed").advise(
-                "install one (Debian, Ubuntu: apt install mariadb-server; Fedora, RHEL: dnf install mariadb-server; \
-                 macOS: brew install mariadb), or name its directory with --server-bin",
-            )
+            Error::target("mariadb", "no MariaDB server 10.6 or newer is installed").advise(self.how_to_install())
         })
+    }
+    fn how_to_install(&self) -> &'static str {
+        "install one (Debian, Ubuntu: apt install mariadb-server; Fedora, RHEL: dnf install mariadb-server; macOS: brew \
+         install mariadb), or name its directory with --server-bin"
     }
 
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {
