@@ -1,8 +1,91 @@
 -- Counters and settings of MariaDB 10.6 and newer under the standard names of docs/counters.md. A column that is null is
--- a counter that cannot be had.
+-- a counter that cannot be had. The status adds up all sessions at every reading; those of the whole server are counted,
+-- our own readings with them (a dozen rows of a memory table each). "max(case ...)" picks names out of one reading.
 
 -- name: version
 select version() as version
 
 -- name: flush
 -- nothing: the global status adds up the sessions at every reading
+
+-- name: counters.transactions
+-- A statement that commits itself is a transaction. InnoDB counts them only where innodb_monitor_enable says so, which it
+-- does on private servers; the status Handler_commit would count the statements within a transaction too.
+select sum(case when name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and counted then count end) as commits,
+  sum(case when name = 'trx_rollbacks' and counted then count end) as rollbacks,
+  sum(case when name = 'log_checkpoints' and counted then count end) as checkpoints
+from (select name, count, (select count(*) from information_schema.innodb_metrics
+                            where enabled and name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits')) = 3 as counted
+        from information_schema.innodb_metrics
+       where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits', 'trx_rollbacks', 'log_checkpoints')) as metrics
+
+-- name: counters.rows
+-- of all tables, whatever their schema. A look-up in an index is one Handler_read_key; rows_read counts rows that were
+-- found, not the attempts; a full scan reads "rnd_next", or the primary key from its first entry on.
+select
+  max(case variable_name when 'HANDLER_READ_KEY' then variable_value end) as index_scans,
+  max(case variable_name when 'ROWS_READ' then variable_value end) as rows_fetched,
+  max(case variable_name when 'HANDLER_READ_RND_NEXT' then variable_value end) as rows_returned,
+  max(case variable_name when 'HANDLER_WRITE' then variable_value end) as rows_inserted,
+  max(case variable_name when 'HANDLER_UPDATE' then variable_value end) as rows_updated,
+  max(case variable_name when 'HANDLER_DELETE' then variable_value end) as rows_deleted
+from information_schema.global_status
+where variable_name in ('HANDLER_READ_KEY', 'ROWS_READ', 'HANDLER_READ_RND_NEXT', 'HANDLER_WRITE', 'HANDLER_UPDATE',
+  'HANDLER_DELETE')
+
+-- name: counters.blocks
+-- pages of InnoDB; read with those that were read ahead
+select
+  max(case variable_name when 'INNODB_BUFFER_POOL_READ_REQUESTS' then variable_value end) as logical_reads,
+  max(case variable_name when 'INNODB_PAGES_READ' then variable_value end) as physical_reads,
+  max(case variable_name when 'INNODB_PAGES_WRITTEN' then variable_value end) as blocks_written,
+  max(case variable_name when 'INNODB_DEADLOCKS' then variable_value end) as deadlocks
+from information_schema.global_status
+where variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN', 'INNODB_DEADLOCKS')
+
+-- name: counters.log
+-- With innodb_flush_log_at_trx_commit = 1 every write of the log is followed by one sync; up to 10.7 the syncs themselves
+-- are counted. Otherwise writes are no syncs, and the syncs are not counted.
+select
+  max(case variable_name when 'INNODB_OS_LOG_WRITTEN' then variable_value end) as wal_bytes,
+  coalesce(max(case variable_name when 'INNODB_OS_LOG_FSYNCS' then variable_value end),
+    case when @@global.innodb_flush_log_at_trx_commit = 1
+      then max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end) end) as wal_syncs
+from information_schema.global_status
+where variable_name in ('INNODB_OS_LOG_WRITTEN', 'INNODB_OS_LOG_FSYNCS', 'INNODB_LOG_WRITES')
+
+-- name: counters.durability
+-- a gauge: 1 if a commit waits until the log is on durable storage
+select @@global.innodb_flush_log_at_trx_commit in (1, 3) and @@global.innodb_flush_method not in ('nosync', 'littlesync')
+  as durable
+
+-- name: counters.instruments
+-- a gauge: 1 if the server instruments every statement, also each within a routine
+select @@global.performance_schema as instruments
+
+-- name: settings.server
+-- every setting that differs from its default, without those that name places or identify the machine
+select lower(variable_name) as name, global_value as value
+from information_schema.system_variables
+where global_value is not null and global_value_origin not in ('COMPILE-TIME', 'AUTO')
+  and (default_value is null or global_value <> default_value)
+  and variable_name not in ('DATADIR', 'BASEDIR', 'SOCKET', 'PID_FILE', 'INIT_FILE', 'HOSTNAME', 'TMPDIR', 'SLAVE_LOAD_TMPDIR',
+    'PLUGIN_DIR', 'LC_MESSAGES_DIR', 'CHARACTER_SETS_DIR', 'LOG_ERROR', 'GENERAL_LOG_FILE', 'SLOW_QUERY_LOG_FILE',
+    'INNODB_DATA_HOME_DIR', 'INNODB_LOG_GROUP_HOME_DIR', 'INNODB_UNDO_DIRECTORY', 'INNODB_TMPDIR', 'LOG_BIN_BASENAME',
+    'LOG_BIN_INDEX', 'RELAY_LOG', 'RELAY_LOG_BASENAME', 'RELAY_LOG_INDEX', 'RELAY_LOG_INFO_FILE', 'SECURE_FILE_PRIV',
+    'REPORT_HOST', 'REPORT_USER', 'REPORT_PASSWORD', 'SERVER_UID', 'WSREP_NODE_ADDRESS', 'WSREP_NODE_NAME',
+    'WSREP_CLUSTER_ADDRESS', 'WSREP_SST_AUTH', 'SSL_CA', 'SSL_CAPATH', 'SSL_CERT', 'SSL_CRL', 'SSL_CRLPATH', 'SSL_KEY',
+    'WSREP_NODE_INCOMING_ADDRESS', 'WSREP_DATA_HOME_DIR', 'BIND_ADDRESS', 'IGNORE_DB_DIRS', 'ARIA_LOG_DIR_PATH')
+order by 1
+
+-- name: settings.performance
+-- those that decide about performance and durability, default or not
+select lower(variable_name) as name, global_value as value
+from information_schema.system_variables
+where variable_name in ('INNODB_ADAPTIVE_HASH_INDEX', 'INNODB_BUFFER_POOL_SIZE', 'INNODB_CHANGE_BUFFERING', 'INNODB_DOUBLEWRITE',
+  'INNODB_FLUSH_LOG_AT_TRX_COMMIT', 'INNODB_FLUSH_METHOD', 'INNODB_FLUSH_NEIGHBORS', 'INNODB_IO_CAPACITY',
+  'INNODB_IO_CAPACITY_MAX', 'INNODB_LOG_BUFFER_SIZE', 'INNODB_LOG_FILE_SIZE', 'INNODB_LOG_FILE_BUFFERING', 'INNODB_PAGE_SIZE',
+  'INNODB_PURGE_THREADS', 'INNODB_READ_IO_THREADS', 'INNODB_USE_NATIVE_AIO', 'INNODB_WRITE_IO_THREADS', 'LOG_BIN',
+  'MAX_CONNECTIONS', 'PERFORMANCE_SCHEMA', 'QUERY_CACHE_TYPE', 'SORT_BUFFER_SIZE', 'SYNC_BINLOG', 'TABLE_OPEN_CACHE',
+  'THREAD_CACHE_SIZE', 'THREAD_HANDLING', 'TX_ISOLATION', 'TRANSACTION_ISOLATION', 'USERSTAT')
+order by 1

@@ -7,7 +7,7 @@ use crate::model::{Claim, Expr, Facts, Reason, Status, TestResult};
 const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
 
 /// Counters whose value counts, not its growth.
-const GAUGES: [&str; 1] = ["durable"];
+const GAUGES: [&str; 2] = ["durable", "instruments"];
 
 /// The names of one test: data set facts, numeric parameters, `jobs`, our own counts, counters.
 pub struct Scope<'a> {

@@ -43,6 +43,7 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
         client_limit(result, ctx),
         steady(result),
         clock_step(result, ctx),
+        instruments(result),
     ]
     .into_iter()
     .flatten()
@@ -123,11 +124,23 @@ fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     because(status, "clock-step", format!("the clock was set by {} s during the test", number(step_s)))
 }
 
+/// A server that times each statement, also each within a routine: that can cost as much as the statement itself.
+fn instruments(result: &TestResult) -> Option<Reason> {
+    let gauges = result.snapshots.iter().filter_map(|snapshot| snapshot.counters.get("instruments"));
+    gauges.reduce(f64::max).filter(|most| *most > 0.0)?;
+    let (status, what) = match result.drive {
+        Drive::Database => (Status::Conditional, "each statement within a routine, which can halve its speed"),
+        Drive::Client => (Status::Valid, "each statement"),
+    };
+    let text = format!("the server's own instruments (performance_schema) are on and time {what}");
+    because(status, "instruments", text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::Expr;
+    use crate::model::{Expr, Moment, Snapshot};
 
     const CTX: JudgeContext<'static> =
         JudgeContext { engine: "postgres", in_process: false, host_cpus: 4, clock_step_s: 0.0 };
@@ -174,6 +187,21 @@ mod tests {
         assert!(status == Status::Conditional && reasons[0].starts_with("steal: 2.50 %"), "{reasons:?}");
         let (status, reasons) = verdict(&fixture::result(), &CTX);
         assert!(status == Status::Valid && reasons[0].starts_with("unchecked: stolen"), "{reasons:?}");
+    }
+
+    #[test]
+    fn instruments_of_the_server_are_named_and_weigh_within_routines() {
+        let mut result = calm();
+        for on in [0.0, 1.0] {
+            let counters = fixture::counters(&[("instruments", on)]);
+            result.snapshots.push(Snapshot { moment: Moment::Gate, t_s: 0.0, counters, cost_ms: 0.0 });
+            result.drive = Drive::Database;
+            let (status, reasons) = verdict(&result, &CTX);
+            assert_eq!(status, if on > 0.0 { Status::Conditional } else { Status::Valid }, "{reasons:?}");
+        }
+        result.drive = Drive::Client;
+        let (status, reasons) = verdict(&result, &CTX);
+        assert!(status == Status::Valid && reasons[0].starts_with("instruments: "), "{reasons:?}");
     }
 
     #[test]
