@@ -194,7 +194,7 @@ mod tests {
         let mut result = calm();
         for on in [0.0, 1.0] {
             let counters = fixture::counters(&[("instruments", on)]);
-            result.snapshots.push(Snapshot { moment: Moment::Gate, t_s: 0.0, counters, cost_ms: 0.0 });
+            result.snapshots.push(Snapshot { moment: Moment::Begin, t_s: 0.0, counters, cost_ms: 0.0 });
             result.drive = Drive::Database;
             let (status, reasons) = verdict(&result, &CTX);
             assert_eq!(status, if on > 0.0 { Status::Conditional } else { Status::Valid }, "{reasons:?}");

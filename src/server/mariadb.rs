@@ -178,7 +178,10 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
         ("skip_name_resolve", "on".into()),
         ("local_infile", "on".into()),
         // What our probes count beside the status that is always there.
-        ("innodb_monitor_enable", "trx_rw_commits,trx_ro_commits,trx_nl_ro_commits,trx_rollbacks,log_checkpoints".into()),
+        (
+            "innodb_monitor_enable",
+            "trx_rw_commits,trx_ro_commits,trx_nl_ro_commits,trx_rollbacks,log_checkpoints".into(),
+        ),
     ];
     let network = match place.port {
         Some(port) => vec![("bind_address", "127.0.0.1".into()), ("port", port.to_string())],

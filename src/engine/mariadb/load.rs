@@ -20,7 +20,10 @@ pub(super) fn load(
 ) -> Result<(), EngineError> {
     reply::run(wire, "begin")?;
     match stream(wire, load, progress) {
-        Ok(true) => reply::run(wire, "commit").map(|_| ()),
+        Ok(true) => {
+            load.note.map(|note| reply::run(wire, note)).transpose()?;
+            reply::run(wire, "commit").map(|_| ())
+        }
         Ok(false) => {
             reply::run(wire, "rollback")?;
             Err(EngineError::new(ErrorClass::Cancelled, format!("loading {} was cancelled", load.table)))
