@@ -15,5 +15,5 @@ pub mod run;
 pub use answers::check as check_answers;
 pub use events::{Event, Sink};
 pub use measure::host_cpus;
-pub use platform::{Keep, Platform, PlatformRequest, remove_private};
+pub use platform::{Keep, Platform, PlatformRequest, is_there, remove_private};
 pub use run::{Campaign, Ended, data_request, load_with, make_site, run, standard_definition};

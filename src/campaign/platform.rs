@@ -135,6 +135,15 @@ fn close_server(server: PrivateServer, keep: Keep, events: &Sink<'_>) -> Result<
     }
 }
 
+/// True if the target's database is there already, whatever is in it.
+pub fn is_there(target: &Target) -> bool {
+    match target {
+        Target::Existing { .. } => true,
+        Target::Private { engine, data_dir, .. } => server::is_there(engine, data_dir),
+        Target::Embedded { engine, data_dir } => EmbeddedFile::path(data_dir, engine).exists(),
+    }
+}
+
 /// The private file of an embedded engine, claimed by a lock so that two runs never share it.
 struct EmbeddedFile {
     path: PathBuf,
@@ -144,8 +153,12 @@ struct EmbeddedFile {
 }
 
 impl EmbeddedFile {
+    fn path(data_dir: &Path, engine: &str) -> PathBuf {
+        data_dir.join(format!("dbdyno-{engine}.db"))
+    }
+
     fn claim(data_dir: &Path, engine: &str, access: Access) -> Result<EmbeddedFile> {
-        let path = data_dir.join(format!("dbdyno-{engine}.db"));
+        let path = EmbeddedFile::path(data_dir, engine);
         let lock = match access {
             Access::Inspect => None,
             Access::Provision => Some(Lock::take(data_dir, engine)?),

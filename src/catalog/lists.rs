@@ -31,6 +31,9 @@ pub struct Profile {
     pub ram_gb: Option<String>,
     /// Buffer cache of the database in MB (2^20 bytes).
     pub cache_mb: Option<f64>,
+    /// Memory that the server may take with these settings, in MB (2^20 bytes): buffer cache, log buffer, and sort/work
+    /// memory in total. A machine that has less is refused.
+    pub memory_mb: Option<f64>,
     /// Settings per engine, in the engine's own names and units.
     #[serde(default)]
     pub settings: BTreeMap<String, BTreeMap<String, String>>,

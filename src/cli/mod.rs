@@ -5,6 +5,7 @@ pub mod commands;
 pub mod console;
 
 pub mod context;
+mod fit;
 pub mod live_table;
 pub mod out;
 pub mod paths;

@@ -19,6 +19,9 @@ const DEFAULT_PROFILE: &str = "XS";
 /// A shorter window holds too little to be a measurement, in s.
 const SHORTEST_WINDOW_S: f64 = 0.1;
 
+/// Largest nominal size: the row function ends at 2^31 rows.
+const MOST_GB: f64 = 2100.0;
+
 /// A longer run is a typing error.
 const MOST_TIME_SCALE: f64 = 1000.0;
 
@@ -28,7 +31,10 @@ pub struct Setting {
     pub engine: &'static dyn Engine,
     /// Settings of the profile for this engine.
     pub settings: BTreeMap<String, String>,
+    pub profile: Profile,
     pub size_gb: f64,
+    /// Neither the arguments nor the suite give the size.
+    pub size_is_of_profile: bool,
     pub keep: Keep,
     suites: Vec<String>,
     workloads: Vec<String>,
@@ -52,13 +58,16 @@ impl Setting {
         let suites = suites(args);
         let first = suites.first().map(|name| catalog.suite(name)).transpose()?;
         let profile = profile(catalog, args, first)?;
-        let size_gb = args.size.or(first.and_then(|suite| suite.size_gb)).unwrap_or(profile.size_gb);
+        let given_gb = args.size.or(first.and_then(|suite| suite.size_gb));
+        let size_gb = given_gb.unwrap_or(profile.size_gb);
         check_size(size_gb)?;
         Ok(Setting {
             settings: profile.settings.get(engine.name()).cloned().unwrap_or_default(),
             target,
             engine,
+            profile: profile.clone(),
             size_gb,
+            size_is_of_profile: given_gb.is_none(),
             keep: if args.keep { Keep::Yes } else { Keep::No },
             suites,
             workloads: args.workload.clone(),
@@ -120,10 +129,11 @@ fn profile<'a>(catalog: &'a Catalog, args: &TargetArgs, suite: Option<&Suite>) -
 }
 
 fn check_size(size_gb: f64) -> Result<()> {
-    if size_gb.is_finite() && size_gb > 0.0 && size_gb <= 2000.0 {
+    if size_gb.is_finite() && size_gb > 0.0 && size_gb <= MOST_GB {
         return Ok(());
     }
-    Err(Error::usage("--size", format!("{size_gb} GB is no size")).advise("give GB between 0.01 and 2000"))
+    Err(Error::usage("--size", format!("{size_gb} GB is no size"))
+        .advise(format!("give GB between 0.01 and {MOST_GB}")))
 }
 
 /// The drive of an argument.

@@ -25,6 +25,27 @@ impl Probe for Memory {
     }
 }
 
+/// Memory of this machine, or of the container we are in if that is less, in bytes.
+pub fn memory_bytes() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let group = read("/proc/self/cgroup");
+    let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+    let limits = [
+        read("/sys/fs/cgroup/memory.max"),
+        read(&format!("/sys/fs/cgroup{group}/memory.max")),
+        read("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+    ];
+    total(&read("/proc/meminfo"), &limits)
+}
+
+/// The least of the machine's memory and the control groups' limits; `max` is none.
+fn total(meminfo: &str, limits: &[String]) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    let limits = limits.iter().filter_map(|text| text.trim().parse::<u64>().ok());
+    kib.map(|kib| kib * 1024).into_iter().chain(limits).min()
+}
+
 fn parse(text: &str, counters: &mut Counters) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
@@ -38,6 +59,16 @@ fn parse(text: &str, counters: &mut Counters) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_container_may_have_less_memory_than_the_machine() {
+        let meminfo = include_str!("../../tests/fixtures/proc/meminfo");
+        let machine = total(meminfo, &["max".into(), String::new()]).unwrap();
+        assert_eq!(machine / 1_000_000, 25_203);
+        assert_eq!(total(meminfo, &["2147483648\n".into(), "max\n".into()]), Some(2_147_483_648));
+        assert_eq!(total(meminfo, &["9223372036854771712".into()]), Some(machine));
+        assert_eq!(total("", &[]), None);
+    }
 
     #[test]
     fn reads_a_captured_file_in_bytes() {

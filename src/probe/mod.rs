@@ -19,6 +19,7 @@ mod process;
 mod sql;
 
 pub use disclosure::{database, host};
+pub use memory::memory_bytes;
 pub use sql::SqlProbe;
 
 /// A source of counters.

@@ -16,6 +16,7 @@ use crate::model::Target;
 mod account;
 mod binaries;
 mod fetch;
+mod fit;
 mod home;
 mod mariadb;
 mod postgres;
@@ -25,6 +26,7 @@ mod url;
 
 pub use binaries::Binaries;
 pub use fetch::{Fetched, cache_dir, fetch};
+pub use fit::{Machine, Needs};
 pub use space::free_bytes;
 
 use account::Account;
@@ -142,6 +144,11 @@ pub fn recover(data_dir: &Path, remove_kept: bool) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(removed)
+}
+
+/// True if there is a private server of `engine` under `data_dir`, running or not.
+pub fn is_there(engine: &str, data_dir: &Path) -> bool {
+    Home::path(data_dir, engine).exists()
 }
 
 /// Checks what [`start`] would need, without creating anything: programs, port, directory. Returns the version.

@@ -175,3 +175,18 @@ fn a_full_disk_under_the_results_file_is_one_line() {
     desk.run("runs export --output /dev/full").fails(2, &["/dev/full", "space"]);
     desk.run("report kpm --output /dev/full").fails(2, &["/dev/full", "space"]);
 }
+
+#[test]
+fn a_profile_that_the_machine_is_too_small_for_is_refused_before_anything_is_created() {
+    let desk = Desk::new();
+    // No machine of a developer has the 309 GB of XL; on one that has, its 1.4 TB of disk are lacking.
+    let words = ["--profile XL: needs ", " GB of disk, ", "the largest that fits is "];
+    for line in ["run postgres", "run sqlite", "load sqlite", "verify sqlite"] {
+        desk.run(&format!("{line} --profile XL --workload STO-READ --quiet")).fails(2, &words);
+        assert!(desk.data_entries().is_empty() && !desk.path("results.db").exists(), "{line} created something");
+    }
+    let list = desk.run("list profiles --format json").ok().json();
+    let fits = |at: usize| list["profiles"][at]["fits"].as_str().unwrap().to_string();
+    assert_eq!(fits(0), "yes");
+    assert!(fits(6).starts_with("needs "), "{}", fits(6));
+}

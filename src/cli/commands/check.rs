@@ -6,7 +6,7 @@ use crate::campaign::{self, Keep, Platform, PlatformRequest};
 use crate::cli::args::TargetArgs;
 use crate::cli::context::Context;
 use crate::cli::setting::Setting;
-use crate::cli::{out, paths};
+use crate::cli::{fit, out, paths};
 use crate::dataset;
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
@@ -29,6 +29,10 @@ pub fn check(context: &Context, args: &TargetArgs) -> Result<()> {
     let plan = setting.plan(&catalog, None)?;
     let needed_bytes = dataset::needed_bytes(&campaign::data_request(&plan));
     let mut findings = vec![finding("catalogue", Ok(format!("{} workloads", catalog.workloads().count())))];
+    let fits = fit::check(&catalog, &setting, &plan).map(|()| format!("{} fits this machine", setting.profile.id));
+    if !matches!(setting.target, Target::Existing { .. }) {
+        findings.push(finding("size profile", fits));
+    }
     findings.push(finding("target", target(context, &setting, needed_bytes)));
     findings.push(finding("results file", results(context)));
     for finding in &findings {

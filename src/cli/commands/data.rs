@@ -6,11 +6,11 @@ use crate::cli::args::TargetArgs;
 use crate::cli::console::Console;
 use crate::cli::context::Context;
 use crate::cli::setting::Setting;
-use crate::cli::{out, signals};
+use crate::cli::{fit, out, signals};
 use crate::dataset;
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
-use crate::model::Target;
+use crate::model::{Plan, Target};
 
 /// Loads the tables of the chosen suite or workloads and keeps them.
 ///
@@ -18,8 +18,8 @@ use crate::model::Target;
 /// Of the target; interrupted.
 pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
     let desk = Desk::new(context, args)?;
+    let plan = desk.fitting_plan()?;
     desk.with_platform(Keep::Yes, |platform| {
-        let plan = desk.setting.plan(&desk.catalog, None)?;
         let definition = campaign::standard_definition(&desk.catalog)?;
         let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
         let events = |event: Event<'_>| desk.console.show(&event);
@@ -35,18 +35,18 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
 /// Of kind `Check` if something is wrong; of the target.
 pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
     let desk = Desk::new(context, args)?;
-    let wrong = desk.with_platform(desk.setting.keep, |platform| verify_on(&desk, platform))?;
+    let plan = desk.fitting_plan()?;
+    let wrong = desk.with_platform(desk.setting.keep, |platform| verify_on(&desk, &plan, platform))?;
     match wrong {
         0 => Ok(()),
         count => Err(Error::new(Kind::Check, "verify", format!("{count} checks failed"))),
     }
 }
 
-fn verify_on(desk: &Desk<'_>, platform: &Platform) -> Result<usize> {
-    let plan = desk.setting.plan(&desk.catalog, None)?;
+fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
-    let request = campaign::data_request(&plan);
+    let request = campaign::data_request(plan);
     let loaded = campaign::load_with(&site, &request, &desk.interrupt, &|event| desk.console.show(&event))?;
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), dataset::verify(&site, &request))?;
     for selection in &plan.selections {
@@ -122,6 +122,13 @@ impl<'a> Desk<'a> {
         let console = Console::new(context, true);
         let label = setting.target.label();
         Ok(Desk { catalog, setting, console, interrupt: signals::interrupt()?, label, context })
+    }
+
+    /// What is asked for, if this machine is large enough for it.
+    fn fitting_plan(&self) -> Result<Plan> {
+        let plan = self.setting.plan(&self.catalog, None)?;
+        fit::check(&self.catalog, &self.setting, &plan)?;
+        Ok(plan)
     }
 
     /// Opens the platform, does the work, closes it whatever happened.

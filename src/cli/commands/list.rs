@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::catalog::{Catalog, Suite, SuiteEntry, parse_selection};
 use crate::cli::args::Listing;
 use crate::cli::context::Context;
-use crate::cli::out;
+use crate::cli::{fit, out};
 use crate::engine::{ENGINES, Engine};
 use crate::error::Result;
 use crate::model::{Drive, Workload};
@@ -135,9 +135,11 @@ fn corresponds(catalog: &Catalog, test: &SuiteEntry, text: &str) -> Result<Strin
 fn profiles(catalog: &Catalog) -> List {
     let entries = catalog.profiles().iter().map(|profile| {
         json!({ "id": profile.id, "title": profile.title, "size_gb": profile.size_gb, "cores": profile.cores,
-                "ram_gb": profile.ram_gb, "cache_mb": profile.cache_mb, "settings": profile.settings })
+                "ram_gb": profile.ram_gb, "cache_mb": profile.cache_mb, "needs_memory_mb": profile.memory_mb,
+                "needs_disk_gb": fit::of_own(profile).disk_bytes as f64 / 1e9, "fits": fit::of_profile(profile),
+                "settings": profile.settings })
     });
-    let columns = &["id", "title", "size_gb", "cores", "ram_gb", "cache_mb"];
+    let columns = &["id", "title", "size_gb", "cores", "ram_gb", "cache_mb", "fits"];
     List { key: "profiles", columns, entries: entries.collect() }
 }
 

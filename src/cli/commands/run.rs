@@ -8,7 +8,7 @@ use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::context::Context;
 use crate::cli::setting::Setting;
-use crate::cli::{out, paths, signals};
+use crate::cli::{fit, out, paths, signals};
 use crate::error::{Error, Kind, Result};
 use crate::model::{RunStatus, Status, TestResult};
 use crate::report::{Input, RunTests, run_json};
@@ -26,6 +26,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     let catalog = context.catalog()?;
     let setting = Setting::new(&catalog, &args.target)?;
     let plan = setting.plan(&catalog, Some(args))?;
+    fit::check(&catalog, &setting, &plan)?;
     let mut store = context.store()?;
     let interrupt = signals::interrupt()?;
     let console = Console::new(context, format == "json");
