@@ -119,7 +119,7 @@
     return {
       animation: false,
       textStyle: { fontFamily: "inherit" },
-      grid: { left: 12, right: 20, top: 34, bottom: 12, outerBoundsMode: "same", outerBoundsContain: "all" },
+      grid: { left: 4, right: 16, top: 4, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
       tooltip: {
         trigger: "axis", confine: true, formatter: (shown) => reading(chart, shown),
         backgroundColor: "var(--paper)", borderColor: "var(--soft)", textStyle: { color: "var(--ink)", fontSize: 13 },

@@ -62,6 +62,12 @@ pub fn throughput<'a>(tests: &[&'a TestResult]) -> Option<RampFigure<'a>> {
     candidates.into_iter().reduce(|best, next| if beats(&next, &best) { next } else { best })
 }
 
+/// The throughput curve: one figure per number of jobs, ascending; of repeated tests the one with the median value.
+pub fn curve<'a>(tests: &[&'a TestResult]) -> Vec<RampFigure<'a>> {
+    let figures = representatives(tests, rate).into_iter();
+    figures.filter(|figure| figure.kpm.better == Better::Higher && figure.jobs > 0).collect()
+}
+
 /// How throughput grew over the ramp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scalability {

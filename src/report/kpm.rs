@@ -60,8 +60,12 @@ fn section(input: &Input, group: &str, title: &str) -> Section {
         }
     }
     let blocks = units.into_iter().flat_map(|unit| blocks(input, group, unit)).collect();
-    let title = if title == group { group.into() } else { format!("{title} ({group})") };
-    Section { title, blocks }
+    Section { title: heading(group, title), blocks }
+}
+
+/// A group's title with its id.
+pub fn heading(group: &str, title: &str) -> String {
+    if title == group { group.into() } else { format!("{title} ({group})") }
 }
 
 /// The tests of a unit, and the parts of those that are mixed.

@@ -7,12 +7,18 @@ pub mod datasheet;
 pub mod document;
 pub mod format;
 pub mod heatmap;
+mod identity;
 pub mod kpm;
 pub mod kpm_columns;
 mod kpm_parts;
+mod method;
+pub mod page;
+pub mod platform;
+mod ramp_charts;
 mod ramps;
 pub mod run_json;
 pub mod shade;
+mod test_charts;
 
 use crate::catalog::Catalog;
 use crate::model::{RunRecord, TestResult};
@@ -90,9 +96,14 @@ pub trait Report: Sync {
     fn name(&self) -> &'static str;
     /// One line for `list reports`.
     fn title(&self) -> &'static str;
+    /// The form if none is asked for.
+    fn format(&self) -> &'static str {
+        "text"
+    }
     /// The document of the runs.
     fn build(&self, input: &Input) -> Document;
 }
 
 /// Every report.
-pub const REPORTS: &[&dyn Report] = &[&kpm::KpmReport, &datasheet::Datasheet, &heatmap::HeatmapReport];
+pub const REPORTS: &[&dyn Report] =
+    &[&kpm::KpmReport, &datasheet::Datasheet, &heatmap::HeatmapReport, &platform::PlatformReport, &page::Page];

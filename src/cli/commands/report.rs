@@ -29,7 +29,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 /// As [`report`].
 pub fn render(context: &Context, kind: &str, runs: &[String], output: Option<&Path>) -> Result<()> {
     let report = find(kind)?;
-    let format = chosen_format(context, output)?;
+    let format = chosen_format(context, report, output)?;
     let input = load(context, runs)?;
     check_output(format, output)?;
     write(&format.render(&report.build(&input), options(context, output))?, output)
@@ -46,13 +46,14 @@ pub fn find(kind: &str) -> Result<&'static dyn Report> {
     })
 }
 
-/// `--format`; else what the file's ending says; else text.
-fn chosen_format(context: &Context, output: Option<&Path>) -> Result<&'static dyn Format> {
+/// `--format`; else what the file's ending says; else the report's own.
+fn chosen_format(context: &Context, report: &dyn Report, output: Option<&Path>) -> Result<&'static dyn Format> {
     let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
     let by_ending = output.and_then(|path| format_of_file(path).ok());
     let name = match (&context.global.format, by_ending) {
         (None, Some(format)) => return Ok(format),
-        _ => context.format(&names)?,
+        (None, None) => report.format().to_string(),
+        (Some(_), _) => context.format(&names)?,
     };
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| Error::usage("--format", "unknown"))
 }

@@ -11,7 +11,7 @@ use crate::cli::setting::Setting;
 use crate::cli::{fit, out, paths, signals};
 use crate::error::{Error, Kind, Result};
 use crate::model::{RunStatus, Status, TestResult};
-use crate::report::{Input, RunTests, run_json};
+use crate::report::{Document, Input, RunTests, run_json};
 use crate::store::Store;
 
 /// Runs a campaign and shows its results.
@@ -109,12 +109,19 @@ fn judge(args: &RunArgs, ended: Ended, target: &str, tests: &[TestResult]) -> Re
     Ok(())
 }
 
-/// Datasheet and KPM report in one file, in the format of its ending.
+/// The page; in a form without charts datasheet and KPM report; in the format of the file's ending.
 fn write_report(path: &Path, input: &Input) -> Result<()> {
     let format = super::report::format_of_file(path)?;
+    let page = super::report::find("html")?;
+    let document = if format.name() == page.format() { page.build(input) } else { tables(input)? };
+    super::report::write(&format.render(&document, super::report::for_file())?, Some(path))
+}
+
+/// Datasheet and KPM report in one document.
+fn tables(input: &Input) -> Result<Document> {
     let mut document = super::report::find("datasheet")?.build(input);
     document.sections.extend(super::report::find("kpm")?.build(input).sections);
-    super::report::write(&format.render(&document, super::report::for_file())?, Some(path))
+    Ok(document)
 }
 
 /// Asks on the terminal, if there is one and we may talk.

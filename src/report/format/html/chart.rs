@@ -17,14 +17,18 @@ pub(super) fn scripts() -> String {
 /// A figure that the script fills with the drawing and its legend.
 pub(super) fn figure(chart: &Chart) -> String {
     let title = escape(&chart.title);
-    let caption = if chart.caption.is_empty() { String::new() } else { format!("<p>{}</p>", escape(&chart.caption)) };
+    let caption = if chart.caption.is_empty() {
+        String::new()
+    } else {
+        format!("<p class=\"caption\">{}</p>\n", escape(&chart.caption))
+    };
     let table = chart.as_table();
     let table = table::table(&crate::report::document::Table { remarks: Vec::new(), ..table });
     format!(
-        "<figure class=\"chart\">\n<figcaption><h3>{title}</h3>{caption}</figcaption>\n\
+        "<figure class=\"chart\">\n<figcaption><h3>{title}</h3></figcaption>\n\
          <ul class=\"legend\" aria-label=\"Curves of this chart; a button shows or hides one\"></ul>\n\
          <div class=\"plot\" role=\"img\" aria-label=\"{}\"></div>\n\
-         <details><summary>Data of this chart</summary>\n{table}</details>\n\
+         {caption}<details><summary>Data of this chart</summary>\n{table}</details>\n\
          <script type=\"application/json\">{}</script>\n</figure>\n",
         escape(&spoken(chart)),
         embedded(&data(chart))

@@ -1,0 +1,214 @@
+//! Ramp charts: throughput and service time over the numbers of jobs, a curve per run and choice of parameters.
+
+use super::Input;
+use super::document::{Axis, Block, Chart, Digits, Point, Role, Scale, Series};
+use super::format::number::readable;
+use super::identity::{Identity, identities};
+use super::ramps::{RampRow, rows};
+use crate::analysis::derive;
+use crate::analysis::ramp::{self, RampFigure};
+use crate::model::TestResult;
+use crate::stats::scaling::{Fit, Law};
+
+/// More measured curves of one workload than these are shown in a chart per choice of parameters.
+const MOST_CURVES: usize = 8;
+/// A law must explain this share of the variance to be drawn.
+const LEAST_EXPLAINED: f64 = 0.8;
+/// Points of a fitted curve.
+const FITTED_POINTS: u32 = 32;
+const DIGITS: Digits = Digits::Significant(4);
+
+/// One curve to be: a ramp with at least two numbers of jobs.
+struct Ramp<'a> {
+    name: String,
+    identity: Identity,
+    tests: &'a [&'a TestResult],
+    figures: Vec<RampFigure<'a>>,
+}
+
+/// The charts of a group: per workload throughput, then service time.
+pub fn charts(input: &Input, group: &str) -> Vec<Block> {
+    let rows = rows(input, group);
+    let together = |a: &RampRow<'_>, b: &RampRow<'_>| same_workload(a, b);
+    let blocks = rows.chunk_by(together).flat_map(|rows| workload(input, rows));
+    blocks.map(Block::Chart).collect()
+}
+
+fn first<'a>(row: &RampRow<'a>) -> Option<&'a TestResult> {
+    row.runs.iter().flatten().next().copied()
+}
+
+fn same_workload(a: &RampRow<'_>, b: &RampRow<'_>) -> bool {
+    let key = |row| first(row).map(|test| (&test.workload, &test.kpm.unit));
+    key(a) == key(b)
+}
+
+/// The charts of one workload: all its rows in one, or one per row.
+fn workload(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
+    let count = rows.iter().flat_map(|row| &row.runs).filter(|tests| is_ramp(tests)).count();
+    match count {
+        0 => Vec::new(),
+        1..=MOST_CURVES => pair(input, rows),
+        _ => rows.iter().flat_map(|row| pair(input, std::slice::from_ref(row))).collect(),
+    }
+}
+
+fn is_ramp(tests: &[&TestResult]) -> bool {
+    ramp::curve(tests).len() > 1
+}
+
+/// Throughput and service time of these rows.
+fn pair(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
+    let ramps = ramps(input, rows);
+    let Some(unit) = ramps.first().and_then(|ramp| ramp.figures.first()).map(|figure| figure.kpm.unit.clone()) else {
+        return Vec::new();
+    };
+    let subject = match rows {
+        [row] => row.label.clone(),
+        _ => first(&rows[0]).map(|test| test.workload.clone()).unwrap_or_default(),
+    };
+    vec![throughput(&subject, unit, &ramps), service_time(&subject, &ramps)]
+}
+
+fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
+    let (platforms, identities) = (input.platforms(), identities(input));
+    let mut ramps = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        for (run, tests) in row.runs.iter().enumerate().filter(|(_, tests)| is_ramp(tests)) {
+            let name = match (rows.len(), platforms.len()) {
+                (_, 1) => row.label.clone(),
+                (1, _) => platforms[run].clone(),
+                _ => format!("{}, {}", platforms[run], row.label),
+            };
+            let Identity { platform, variant } = identities[run];
+            let identity = Identity { platform, variant: variant * rows.len() + number };
+            ramps.push(Ramp { name, identity, tests, figures: ramp::curve(tests) });
+        }
+    }
+    ramps
+}
+
+fn jobs_axis() -> Axis {
+    Axis { name: "Jobs".into(), unit: None, scale: Scale::Log2 }
+}
+
+fn throughput(subject: &str, unit: String, ramps: &[Ramp<'_>]) -> Chart {
+    let laws: Vec<(&Ramp<'_>, Fit)> = ramps.iter().filter_map(|ramp| Some((ramp, fit(ramp)?))).collect();
+    let (laws, poor): (Vec<_>, Vec<_>) = laws.into_iter().partition(|(_, fit)| explains(fit));
+    let measured = ramps.iter().map(measured_throughput);
+    let fitted = laws.iter().filter_map(|(ramp, fit)| fitted(ramp, &fit.law));
+    let words = laws.iter().map(|(ramp, fit)| words(fit, &subject_of(ramp, ramps)));
+    let caption: Vec<String> =
+        words.chain(poor.iter().map(|(ramp, fit)| not_fitted(fit, &subject_of(ramp, ramps)))).collect();
+    Chart {
+        name: format!("{subject} throughput"),
+        title: format!("{subject}: throughput"),
+        x: jobs_axis(),
+        y: Axis { name: "Throughput".into(), unit: Some(unit), scale: Scale::Linear },
+        series: measured.chain(fitted).collect(),
+        caption: caption.join(" "),
+    }
+}
+
+fn measured_throughput(ramp: &Ramp<'_>) -> Series {
+    let point = |figure: &RampFigure<'_>| {
+        let half = figure.test.ci_fraction.map(|fraction| fraction * figure.value);
+        Point {
+            x: f64::from(figure.jobs),
+            y: figure.value,
+            low: half.map(|half| figure.value - half),
+            high: half.map(|half| figure.value + half),
+            label: service_ms(figure.test).map(|ms| format!("service time {} ms", readable(ms, DIGITS))),
+            verdict: Some(figure.test.verdict.status),
+        }
+    };
+    series(ramp, ramp.figures.iter().map(point).collect())
+}
+
+fn series(ramp: &Ramp<'_>, points: Vec<Point>) -> Series {
+    let Identity { platform, variant } = ramp.identity;
+    Series { name: ramp.name.clone(), platform, variant, role: Role::Measured, points }
+}
+
+/// Mean service time in ms.
+fn service_ms(test: &TestResult) -> Option<f64> {
+    derive(test).get("service_time_ms")
+}
+
+fn fit(ramp: &Ramp<'_>) -> Option<Fit> {
+    ramp::scalability(ramp.tests)?.law
+}
+
+/// The fitted law over the measured numbers of jobs, in the unit of the figures.
+fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
+    let (first, last) = (ramp.figures.first()?, ramp.figures.last()?);
+    let per_op = first.value / first.test.ops_per_s;
+    let (from, to) = (f64::from(first.jobs), f64::from(last.jobs));
+    let point = |step: u32| {
+        let jobs = from * (to / from).powf(f64::from(step) / f64::from(FITTED_POINTS));
+        Point { x: jobs, y: law.throughput(jobs) * per_op, ..Point::default() }
+    };
+    let points = (0..=FITTED_POINTS).map(point).collect();
+    let name = format!("{}, USL", ramp.name);
+    per_op.is_finite().then(|| Series { name, role: Role::Fitted, ..series(ramp, points) })
+}
+
+/// What a sentence about the law of a ramp begins with.
+fn subject_of(ramp: &Ramp<'_>, ramps: &[Ramp<'_>]) -> String {
+    if ramps.len() > 1 { ramp.name.clone() } else { "Universal Scalability Law (USL)".into() }
+}
+
+/// A law that explains less than this is none: throughput goes up and down for another reason.
+fn explains(fit: &Fit) -> bool {
+    fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED)
+}
+
+fn not_fitted(fit: &Fit, subject: &str) -> String {
+    let share = fit.r_squared.map_or_else(|| "none".into(), |share| format!("{:.0} %", 100.0 * share.max(0.0)));
+    format!("{subject}: not drawn, it explains {share} of the variance.")
+}
+
+/// `USL: contention 1.2 %, crosstalk 0.01 %, peak at 23 jobs, explains 99 % of the variance.`
+fn words(fit: &Fit, subject: &str) -> String {
+    let percent = |fraction: f64| readable(fraction * 100.0, Digits::Significant(2));
+    let peak = match fit.law.peak_jobs() {
+        Some(peak) if fit.peak_is_forecast => {
+            format!("peak beyond what was measured (at {} jobs, a forecast)", readable(peak, Digits::Decimals(0)))
+        }
+        Some(peak) => format!("peak at {} jobs", readable(peak, Digits::Significant(2))),
+        None => "no peak".into(),
+    };
+    let explained = fit.r_squared.map_or_else(String::new, |share| format!(", R² {share:.3}"));
+    format!(
+        "{subject}: contention {} %, crosstalk {} %, {peak}{explained}.",
+        percent(fit.law.alpha),
+        percent(fit.law.beta)
+    )
+}
+
+fn service_time(subject: &str, ramps: &[Ramp<'_>]) -> Chart {
+    let times = ramps.iter().flat_map(|ramp| &ramp.figures).filter_map(|figure| service_ms(figure.test));
+    let (unit, factor) = if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) };
+    Chart {
+        name: format!("{subject} service time"),
+        title: format!("{subject}: service time"),
+        x: jobs_axis(),
+        y: Axis { name: "Service time, mean".into(), unit: Some(unit.into()), scale: Scale::Linear },
+        series: ramps.iter().map(|ramp| measured_service(ramp, factor)).collect(),
+        caption: String::new(),
+    }
+}
+
+fn measured_service(ramp: &Ramp<'_>, factor: f64) -> Series {
+    let point = |figure: &RampFigure<'_>| {
+        let throughput = format!("{} {}", readable(figure.value, DIGITS), figure.kpm.unit);
+        Some(Point {
+            x: f64::from(figure.jobs),
+            y: service_ms(figure.test)? * factor,
+            label: Some(throughput),
+            verdict: Some(figure.test.verdict.status),
+            ..Point::default()
+        })
+    };
+    series(ramp, ramp.figures.iter().filter_map(point).collect())
+}

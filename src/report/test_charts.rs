@@ -1,0 +1,195 @@
+//! Charts of single tests: the distribution of service time, and what happened second by second.
+
+use super::columns::jobs;
+use super::document::{Axis, Chart, Point, Role, Scale, Series};
+use crate::model::{SeriesPoint, TestResult};
+use crate::stats::LatencyHistogram;
+use crate::stats::summary::enough_samples;
+
+/// Points per decade of the distribution.
+const PER_DECADE: i32 = 12;
+/// Decades at most: up to one op in a million.
+const DECADES: i32 = 6;
+
+/// A test as a curve: its name in the chart, its numbers of platform and variant.
+pub struct Curve<'a> {
+    pub name: String,
+    pub platform: usize,
+    pub variant: usize,
+    pub test: &'a TestResult,
+}
+
+impl<'a> Curve<'a> {
+    /// Tests that differ in their number of jobs: each a colour.
+    pub fn by_jobs(tests: &[&'a TestResult]) -> Vec<Curve<'a>> {
+        let curve = |(platform, test): (usize, &&'a TestResult)| {
+            let name = jobs(test.jobs);
+            Curve { name, platform, variant: 0, test }
+        };
+        tests.iter().enumerate().map(curve).collect()
+    }
+
+    fn series(&self, points: Vec<Point>) -> Series {
+        let (name, platform, variant) = (self.name.clone(), self.platform, self.variant);
+        Series { name, platform, variant, role: Role::Measured, points }
+    }
+}
+
+/// Service time that one op in N exceeds, N = 2 is the median, N = 100 the 99th percentile; none without samples.
+pub fn distribution(subject: &str, curves: &[Curve<'_>]) -> Option<Chart> {
+    let series: Vec<Series> = curves
+        .iter()
+        .map(|curve| curve.series(quantiles(curve.test)))
+        .filter(|series| !series.points.is_empty())
+        .collect();
+    (!series.is_empty()).then(|| Chart {
+        name: format!("{subject} distribution"),
+        title: format!("{subject}: distribution of service time"),
+        x: Axis { name: "One op in N takes longer, N".into(), unit: None, scale: Scale::Log10 },
+        y: Axis { name: "Service time".into(), unit: Some("us".into()), scale: Scale::Log10 },
+        series,
+        caption: "N = 2 is the median, 10 the 90th, 100 the 99th percentile, 1000 the 99.9th.".into(),
+    })
+}
+
+fn quantiles(test: &TestResult) -> Vec<Point> {
+    let histogram = LatencyHistogram::from_buckets(&test.latency.buckets);
+    if histogram.is_empty() {
+        return Vec::new();
+    }
+    let steps = (0..=PER_DECADE * DECADES).map(|step| 10_f64.powf(f64::from(step) / f64::from(PER_DECADE)));
+    // Between the first step and the median there is little to see.
+    let steps = steps.filter(|n| *n >= 1.9).chain([2.0]).collect::<Vec<_>>();
+    let mut steps: Vec<f64> =
+        steps.into_iter().filter(|n| enough_samples(test.latency.samples, 1.0 - 1.0 / n)).collect();
+    steps.sort_by(f64::total_cmp);
+    let point = |n: f64| Point {
+        x: n,
+        y: histogram.quantile_ns(1.0 - 1.0 / n) as f64 / 1000.0,
+        verdict: Some(test.verdict.status),
+        ..Point::default()
+    };
+    steps.into_iter().map(point).collect()
+}
+
+/// What a chart over the seconds shows: title, axis, unit and value of a point.
+struct Track {
+    title: &'static str,
+    axis: &'static str,
+    unit: &'static str,
+    value: fn(&SeriesPoint) -> Option<f64>,
+}
+
+const OPS: Track = Track {
+    title: "throughput per second",
+    axis: "Throughput",
+    unit: "ops/s",
+    value: |point| (point.interval_s > 0.0).then(|| point.ops / point.interval_s),
+};
+const P50: Track = Track { title: "p50", axis: "Service time", unit: "us", value: |point| point.p50_us };
+const P99: Track = Track { title: "p99", axis: "Service time", unit: "us", value: |point| point.p99_us };
+const BUSY: Track = Track {
+    title: "CPU busy",
+    axis: "CPU time",
+    unit: "%",
+    value: |point| {
+        let idle = ["os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"];
+        let share = |name| cpu_share(point, name).unwrap_or(0.0);
+        cpu_share(point, "os_cpu_idle_s")?;
+        Some(100.0 - idle.into_iter().map(share).sum::<f64>())
+    },
+};
+const USER: Track =
+    Track { title: "CPU user", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_user_s") };
+const SYSTEM: Track =
+    Track { title: "CPU sys", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_sys_s") };
+const IOWAIT: Track =
+    Track { title: "CPU iow", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_iowait_s") };
+
+fn cpu_share(point: &SeriesPoint, name: &str) -> Option<f64> {
+    let total = point.metrics.get("os_cpu_total_s").filter(|total| *total > 0.0)?;
+    Some(100.0 * point.metrics.get(name)? / total)
+}
+
+/// Ops per second of several tests, second by second; none without a series.
+pub fn seconds(subject: &str, curves: &[Curve<'_>]) -> Option<Chart> {
+    let series = curves.iter().map(|curve| curve.series(points(curve.test, &OPS)));
+    chart(subject, &OPS, OPS.title, series.collect())
+}
+
+/// Everything that one test recorded second by second: throughput, percentiles of service time, CPU.
+pub fn tracks(subject: &str, test: &TestResult) -> Vec<Chart> {
+    let several = |title: &str, tracks: &[&Track]| {
+        let series = tracks.iter().enumerate().map(|(number, track)| Series {
+            name: track.title.into(),
+            platform: number,
+            points: points(test, track),
+            ..Series::default()
+        });
+        chart(subject, tracks[0], title, series.collect())
+    };
+    let charts = [
+        several(OPS.title, &[&OPS]),
+        several("service time per second", &[&P50, &P99]),
+        several("CPU per second", &[&BUSY, &USER, &SYSTEM, &IOWAIT]),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+fn points(test: &TestResult, track: &Track) -> Vec<Point> {
+    let point = |point: &SeriesPoint| {
+        let label = (!point.in_window).then(|| "outside the window".to_string());
+        Some(Point { x: point.t_s, y: (track.value)(point)?, label, ..Point::default() })
+    };
+    test.series.iter().filter_map(point).collect()
+}
+
+fn chart(subject: &str, track: &Track, title: &str, series: Vec<Series>) -> Option<Chart> {
+    let series: Vec<Series> = series.into_iter().filter(|series| series.points.len() > 1).collect();
+    (!series.is_empty()).then(|| Chart {
+        name: format!("{subject} {title}"),
+        title: format!("{subject}: {title}"),
+        x: Axis { name: "Time since the start".into(), unit: Some("s".into()), scale: Scale::Linear },
+        y: Axis { name: track.axis.into(), unit: Some(track.unit.into()), scale: Scale::Linear },
+        series,
+        caption: String::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    #[test]
+    fn the_distribution_ends_where_ten_samples_are_left() {
+        let mut test = fixture::result();
+        test.latency.buckets = (1..=1000).map(|us| (us * 1000, 1)).collect();
+        test.latency.samples = 1000;
+        let points = quantiles(&test);
+        assert_eq!(points.last().map(|point| point.x.round()), Some(100.0));
+        let median = points.iter().find(|point| point.x == 2.0).unwrap();
+        assert!((median.y - 500.0).abs() < 1.0, "{median:?}");
+        assert!((points.last().unwrap().y - 990.0).abs() < 2.0);
+        assert!(points.windows(2).all(|pair| pair[0].x < pair[1].x && pair[0].y <= pair[1].y));
+    }
+
+    #[test]
+    fn without_samples_or_series_there_is_no_chart() {
+        let mut test = fixture::result();
+        test.latency.buckets.clear();
+        test.series.clear();
+        let curves = Curve::by_jobs(&[&test]);
+        assert_eq!(distribution("x", &curves), None);
+        assert_eq!(seconds("x", &curves), None);
+        assert_eq!(tracks("x", &test), []);
+    }
+
+    #[test]
+    fn busy_is_what_is_neither_idle_nor_waiting_nor_stolen() {
+        let counters = [("os_cpu_total_s", 4.0), ("os_cpu_idle_s", 1.0), ("os_cpu_iowait_s", 0.4)];
+        let point = SeriesPoint { metrics: fixture::counters(&counters), ..SeriesPoint::default() };
+        assert!(((BUSY.value)(&point).unwrap() - 65.0).abs() < 1e-9);
+        assert_eq!((BUSY.value)(&SeriesPoint::default()), None);
+    }
+}
