@@ -17,6 +17,8 @@
   // Laws are drawn from the start where they do not hide what was measured.
   const MOST_FITTED = 4;
 
+  const MOST_MARKS = 24;
+
   const mark = (series) => MARKS[series.platform % MARKS.length];
   const color = (series) => `var(--series-${series.platform % COLORS})`;
   const dash = (series) => (series.fitted ? [1, 2] : DASHES[series.variant % DASHES.length]);
@@ -67,9 +69,10 @@
     return option;
   }
 
-  function point(chart, values) {
+  function point(chart, values, hasMark) {
     const [x, y, low, high, label, verdict] = values;
     const item = { value: [forward(chart.x)(x), forward(chart.y)(y)], x, y, low, high, label, verdict };
+    if (!hasMark) return { ...item, symbol: "none" };
     if (verdict === "conditional") item.itemStyle = { color: "var(--paper)" };
     if (verdict === "invalid") Object.assign(item, { symbol: INVALID, symbolSize: 10 });
     return item;
@@ -77,12 +80,13 @@
 
   function line(chart, series) {
     const paint = color(series);
-    const many = series.points.length > 40;
+    // Of many points only some carry a mark, so that the curve stays visible and has one.
+    const step = Math.ceil(series.points.length / MOST_MARKS);
     return {
       type: "line",
       name: series.name,
-      data: series.points.map((values) => point(chart, values)),
-      symbol: series.fitted || many ? "none" : mark(series),
+      data: series.points.map((values, index) => point(chart, values, !series.fitted && index % step === 0)),
+      symbol: series.fitted ? "none" : mark(series),
       symbolSize: 8,
       showAllSymbol: true,
       itemStyle: { color: paint, borderColor: paint, borderWidth: 1.5 },
@@ -118,7 +122,7 @@
     const values = (index) => chart.drawn.flatMap((series) => series.points.map((values) => values[index]));
     return {
       animation: false,
-      textStyle: { fontFamily: "inherit" },
+      textStyle: { fontFamily: "system-ui, sans-serif" },
       grid: { left: 4, right: 16, top: 4, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
       tooltip: {
         trigger: "axis", confine: true, formatter: (shown) => reading(chart, shown),

@@ -14,7 +14,7 @@ mod kpm_parts;
 mod method;
 pub mod page;
 pub mod platform;
-mod ramp_charts;
+pub mod ramp_charts;
 mod ramps;
 pub mod run_json;
 pub mod shade;
@@ -105,5 +105,11 @@ pub trait Report: Sync {
 }
 
 /// Every report.
-pub const REPORTS: &[&dyn Report] =
-    &[&kpm::KpmReport, &datasheet::Datasheet, &heatmap::HeatmapReport, &platform::PlatformReport, &page::Page];
+pub const REPORTS: &[&dyn Report] = &[
+    &kpm::KpmReport,
+    &datasheet::Datasheet,
+    &heatmap::HeatmapReport,
+    &ramp_charts::RampReport,
+    &platform::PlatformReport,
+    &page::Page,
+];

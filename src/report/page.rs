@@ -26,13 +26,13 @@ impl Report for Page {
     }
 
     fn build(&self, input: &Input) -> Document {
-        let mut sections = datasheet::Datasheet.build(input).sections;
-        if input.runs.len() > 1 {
-            sections.extend(heatmap::sections(input));
-        }
-        sections.extend(ramps(input));
+        let several = input.runs.len() > 1;
+        let datasheets = datasheet::Datasheet.build(input).sections;
+        let mut sections = if several { heatmap::sections(input) } else { datasheets.clone() };
+        sections.extend(ramp_charts::sections(input));
         sections.extend(kpm::KpmReport.build(input).sections);
         sections.extend(details(input));
+        sections.extend(if several { datasheets } else { Vec::new() });
         sections.extend(platform::sections(input));
         sections.push(method::section(input));
         Document { title: title(input), sections }
@@ -45,17 +45,8 @@ fn title(input: &Input) -> String {
             let name = run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
             format!("Run {}{name} on {}", run.id, run.target)
         }
-        _ => input.platforms().join(", "),
+        _ => format!("{} runs: {}", input.runs.len(), input.platforms().join(", ")),
     }
-}
-
-/// The ramps of every group that has one.
-fn ramps(input: &Input) -> Vec<Section> {
-    let section = |(id, title): (&str, &str)| Section {
-        title: format!("Ramps: {}", kpm::heading(id, title)),
-        blocks: ramp_charts::charts(input, id),
-    };
-    input.used_groups().into_iter().map(section).filter(|section| !section.blocks.is_empty()).collect()
 }
 
 /// Distribution of service time and seconds of every test.

@@ -1,13 +1,14 @@
 //! Ramp charts: throughput and service time over the numbers of jobs, a curve per run and choice of parameters.
 
-use super::Input;
-use super::document::{Axis, Block, Chart, Digits, Point, Role, Scale, Series};
+use super::document::{Axis, Block, Chart, Digits, Document, Point, Role, Scale, Section, Series};
 use super::format::number::readable;
 use super::identity::{Identity, identities};
 use super::ramps::{RampRow, rows};
+use super::{Input, Report, kpm};
 use crate::analysis::derive;
 use crate::analysis::ramp::{self, RampFigure};
 use crate::model::TestResult;
+use crate::stats::median;
 use crate::stats::scaling::{Fit, Law};
 
 /// More measured curves of one workload than these are shown in a chart per choice of parameters.
@@ -18,6 +19,32 @@ const LEAST_EXPLAINED: f64 = 0.8;
 const FITTED_POINTS: u32 = 32;
 const DIGITS: Digits = Digits::Significant(4);
 
+/// `report ramp`.
+pub struct RampReport;
+
+impl Report for RampReport {
+    fn name(&self) -> &'static str {
+        "ramp"
+    }
+
+    fn title(&self) -> &'static str {
+        "throughput and service time over the numbers of jobs, with the scalability law, as charts"
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        Document { title: "Ramps".into(), sections: sections(input) }
+    }
+}
+
+/// A section with the charts of every group that has a ramp.
+pub fn sections(input: &Input) -> Vec<Section> {
+    let section = |(id, title): (&str, &str)| Section {
+        title: format!("Ramps: {}", kpm::heading(id, title)),
+        blocks: charts(input, id),
+    };
+    input.used_groups().into_iter().map(section).filter(|section| !section.blocks.is_empty()).collect()
+}
+
 /// One curve to be: a ramp with at least two numbers of jobs.
 struct Ramp<'a> {
     name: String,
@@ -27,7 +54,7 @@ struct Ramp<'a> {
 }
 
 /// The charts of a group: per workload throughput, then service time.
-pub fn charts(input: &Input, group: &str) -> Vec<Block> {
+fn charts(input: &Input, group: &str) -> Vec<Block> {
     let rows = rows(input, group);
     let together = |a: &RampRow<'_>, b: &RampRow<'_>| same_workload(a, b);
     let blocks = rows.chunk_by(together).flat_map(|rows| workload(input, rows));
@@ -142,15 +169,18 @@ fn fit(ramp: &Ramp<'_>) -> Option<Fit> {
 /// The fitted law over the measured numbers of jobs, in the unit of the figures.
 fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
     let (first, last) = (ramp.figures.first()?, ramp.figures.last()?);
-    let per_op = first.value / first.test.ops_per_s;
+    // The law is fitted to ops, or to whatever a publication prints; the figures decide about the unit.
+    let ratios: Vec<f64> =
+        ramp.figures.iter().map(|figure| figure.value / law.throughput(f64::from(figure.jobs))).collect();
+    let scale = median(&ratios).filter(|scale| scale.is_finite())?;
     let (from, to) = (f64::from(first.jobs), f64::from(last.jobs));
     let point = |step: u32| {
         let jobs = from * (to / from).powf(f64::from(step) / f64::from(FITTED_POINTS));
-        Point { x: jobs, y: law.throughput(jobs) * per_op, ..Point::default() }
+        Point { x: jobs, y: law.throughput(jobs) * scale, ..Point::default() }
     };
     let points = (0..=FITTED_POINTS).map(point).collect();
     let name = format!("{}, USL", ramp.name);
-    per_op.is_finite().then(|| Series { name, role: Role::Fitted, ..series(ramp, points) })
+    Some(Series { name, role: Role::Fitted, ..series(ramp, points) })
 }
 
 /// What a sentence about the law of a ramp begins with.

@@ -28,6 +28,10 @@ impl Format for Html {
         "one self-contained page with charts: no network, prints well"
     }
 
+    fn is_text(&self) -> bool {
+        false
+    }
+
     fn extension(&self) -> &'static str {
         "html"
     }
