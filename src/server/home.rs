@@ -122,6 +122,15 @@ impl Home {
         Ok(path)
     }
 
+    /// A directory for the server's temporary files.
+    pub(super) fn temporary_dir(&self) -> Result<PathBuf> {
+        let path = self.directory.join("tmp");
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(unusable(&path, &error)),
+            _ => Ok(path),
+        }
+    }
+
     /// Removes everything but lock and marker.
     pub(super) fn empty(&self) -> Result<()> {
         if let Some(outside) = read_marker(&self.directory).and_then(|marker| marker.socket_dir) {

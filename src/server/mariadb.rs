@@ -81,6 +81,8 @@ impl ServerKind for MariaDbServer {
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {
         let mut command = Command::new(installer(&binaries.dir).unwrap_or_else(|| INSTALLER.into()));
         command.arg("--no-defaults").arg(format!("--datadir={}", place.data.display()));
+        // A starting server removes what it takes for leftovers of its own from the temporary directory.
+        command.arg(format!("--tmpdir={}", place.temporary.display()));
         if let Some(base) = base_of(&binaries.dir) {
             command.arg(format!("--basedir={}", base.display()));
         }
@@ -171,6 +173,7 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
     let ours = [
         ("datadir", place.data.display().to_string()),
         ("socket", socket(place).display().to_string()),
+        ("tmpdir", place.temporary.display().to_string()),
         ("pid_file", place.data.join(PID_FILE).display().to_string()),
         ("init_file", place.home.join(INIT_FILE).display().to_string()),
         ("character_set_server", "utf8mb4".into()),
@@ -203,7 +206,13 @@ mod tests {
     use super::*;
 
     fn place(port: Option<u16>) -> Place {
-        Place { home: "/d".into(), data: "/d/data".into(), socket_dir: "/d/so cket".into(), port }
+        Place {
+            home: "/d".into(),
+            data: "/d/data".into(),
+            socket_dir: "/d/so cket".into(),
+            temporary: "/d/tmp".into(),
+            port,
+        }
     }
 
     #[test]

@@ -82,6 +82,8 @@ struct Place {
     data: PathBuf,
     /// Directory of its Unix socket.
     socket_dir: PathBuf,
+    /// Its temporary files, for a server that wants a directory of its own for them.
+    temporary: PathBuf,
     port: Option<u16>,
 }
 
@@ -211,7 +213,11 @@ fn make_place(home: &Home, options: &StartOptions, account: Option<&Account>) ->
     if let Some(account) = account {
         account.own(&socket_dir)?;
     }
-    Ok(Place { data: directory.join("data"), home: directory, socket_dir, port: options.port })
+    let temporary = home.temporary_dir()?;
+    if let Some(account) = account {
+        account.own(&temporary)?;
+    }
+    Ok(Place { data: directory.join("data"), home: directory, socket_dir, temporary, port: options.port })
 }
 
 impl PrivateServer {

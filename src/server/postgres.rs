@@ -193,7 +193,13 @@ mod tests {
     use super::*;
 
     fn place(port: Option<u16>) -> Place {
-        Place { home: "/d".into(), data: "/d/data".into(), socket_dir: "/d/so cket".into(), port }
+        Place {
+            home: "/d".into(),
+            data: "/d/data".into(),
+            socket_dir: "/d/so cket".into(),
+            temporary: "/d/tmp".into(),
+            port,
+        }
     }
 
     #[test]

@@ -103,9 +103,14 @@ pub(super) fn last_log_lines(home: &Path) -> String {
     tail_of(&String::from_utf8_lossy(&text))
 }
 
+/// The last lines that say something; only those of errors in a log that marks them as MariaDB does.
 fn tail_of(log: &str) -> String {
+    let is_error =
+        |line: &&str| (line.contains("[ERROR]") || line.starts_with("ERROR: 1")) && !line.ends_with("Aborting");
     let says_something = |line: &&str| !line.is_empty() && !line.contains("HINT:");
-    let lines = log.lines().map(without_stamp).filter(says_something).collect::<Vec<_>>();
+    let marked = log.lines().any(|line| is_error(&line));
+    let chosen = log.lines().filter(|line| !marked || is_error(line));
+    let lines = chosen.map(without_stamp).filter(says_something).collect::<Vec<_>>();
     match lines.len().saturating_sub(LOG_LINES_SHOWN) {
         _ if lines.is_empty() => "it wrote no log".into(),
         skipped => lines[skipped..].join("; "),
@@ -166,6 +171,9 @@ mod tests {
         let log = "old\n2026-01-31 12:00:00.000 UTC [7] LOG:  invalid value for parameter \"x\"\n\
                    2026-01-31 12:00:00.000 UTC [7] HINT:  more\n2026-01-31 12:00:00.001 UTC [7] FATAL:  it has errors\n";
         assert_eq!(tail_of(log), "old; LOG:  invalid value for parameter \"x\"; FATAL:  it has errors");
+        let log = "2026-01-31  6:00:00 0 [Note] InnoDB: x\n2026-01-31  6:00:00 0 [ERROR] unknown variable 'y=1'\n\
+                   2026-01-31  6:00:00 0 [ERROR] Aborting\nPlease check all of the above\n";
+        assert_eq!(tail_of(log), "unknown variable 'y=1'");
         assert_eq!(tail_of(""), "it wrote no log");
     }
 

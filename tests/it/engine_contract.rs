@@ -40,6 +40,10 @@ struct Subject {
     lookups: Option<&'static str>,
     /// Ends all other sessions; none if a session cannot be lost.
     sever: Option<&'static str>,
+    /// Lets this session wait for locks longer than the settings say.
+    patience: &'static str,
+    /// Lists our schema, if a server has schemas.
+    schema: Option<&'static str>,
 }
 
 const SUBJECTS: &[Subject] = &[
@@ -55,6 +59,8 @@ const SUBJECTS: &[Subject] = &[
         endless: None,
         lookups: None,
         sever: None,
+        patience: "",
+        schema: None,
     },
     Subject {
         engine: "sqlite",
@@ -73,6 +79,8 @@ const SUBJECTS: &[Subject] = &[
         ),
         lookups: None,
         sever: None,
+        patience: "",
+        schema: None,
     },
     Subject {
         engine: "postgres",
@@ -96,6 +104,31 @@ const SUBJECTS: &[Subject] = &[
             "select pg_terminate_backend(pid) from pg_stat_activity
                      where application_name like 'dbdyno-%' and pid <> pg_backend_pid()",
         ),
+        patience: "set local lock_timeout = 0",
+        schema: Some("select nspname from pg_namespace where nspname = 'dbdyno'"),
+    },
+    Subject {
+        engine: "mariadb",
+        settings: &[("innodb_buffer_pool_size", "32M"), ("innodb_lock_wait_timeout", "1")],
+        // Our sessions are in our own database.
+        create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
+                   booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
+        count: "select count(*) as count, sum(id) as sum from t",
+        echo: "select ?, ?",
+        lookup: "select * from t where id = ?",
+        nonsense: "selct 1",
+        update: Some("update t set status = status + 1 where id = ?"),
+        // Not sleep() or benchmark(), which a cancelled statement leaves with a result.
+        endless: Some("select count(*) from seq_1_to_1000000000000 where seq > ?"),
+        lookups: Some(
+            "select variable_value from information_schema.global_status where variable_name = 'HANDLER_READ_KEY'",
+        ),
+        sever: Some(
+            "begin not atomic for s in (select id from information_schema.processlist
+                     where user = 'dbdyno' and id <> connection_id()) do kill s.id; end for; end",
+        ),
+        patience: "set session innodb_lock_wait_timeout = 60",
+        schema: Some("select schema_name from information_schema.schemata where schema_name = 'dbdyno'"),
     },
 ];
 
@@ -306,6 +339,8 @@ fn the_servers_own_count_of_lookups_is_ours() {
         load(database, &mut |_| true).unwrap();
         let counted =
             || -> i64 { database.session().unwrap().query(lookups, &[]).unwrap().scalar().unwrap().parse().unwrap() };
+        // The first look-up of all reads what the server knows about the table.
+        run(database, &client(subject.lookup, Commit::Block), 1, &mut Script::new(&[1])).unwrap();
         let before = counted();
         run(database, &client(subject.lookup, Commit::Block), 1, &mut Script::new(&[40, 60])).unwrap();
         assert_eq!(counted() - before, 100, "{}", subject.engine);
@@ -342,7 +377,7 @@ fn of_two_sessions_that_wait_for_each_other_one_is_the_victim() {
         let mut sessions = [database.session().unwrap(), database.session().unwrap()];
         for (session, own) in sessions.iter_mut().zip([1, 2]) {
             session.execute("begin").unwrap();
-            session.execute("set local lock_timeout = 0").unwrap();
+            session.execute(subject.patience).unwrap();
             session.execute(&update(own)).unwrap();
         }
         let [first, second] = &mut sessions;
@@ -426,8 +461,8 @@ fn looking_creates_nothing() {
         let before = files();
         let database = place.open(subject, Access::Inspect).unwrap();
         let mut session = database.session().unwrap();
-        if subject.sever.is_some() {
-            let schemas = session.query("select nspname from pg_namespace where nspname = 'dbdyno'", &[]).unwrap();
+        if let Some(schema) = subject.schema {
+            let schemas = session.query(schema, &[]).unwrap();
             assert!(schemas.rows.is_empty(), "{}", subject.engine);
         }
         assert_eq!(files(), before, "{}", subject.engine);

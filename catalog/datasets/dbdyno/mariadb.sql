@@ -117,7 +117,7 @@ select count(key320) from {{table}} force index ({{name}}_key320) where key320 >
 -- Sessions of our user in our database that are at work: those of a killed dbdyno end with their statement.
 select id from information_schema.processlist
  where user = substring_index(current_user(), '@', 1) and command not in ('Sleep', 'Daemon') and id <> connection_id()
-   and info like '%{{prefix}}%'
+   and db = trim(trailing '.' from '{{prefix}}')
 
 -- name: objects.own
 -- Everything that we made: in our database, named by our rule (see src/dataset/clean.rs).

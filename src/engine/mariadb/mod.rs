@@ -81,14 +81,17 @@ impl Engine for MariaDb {
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let url = target.url.as_deref().ok_or_else(|| EngineError::new(ErrorClass::Other, "no URL is given"))?;
         let options = ClientOptions::of_user();
-        let config = Config::parse(url, &options)?;
+        let mut config = Config::parse(url, &options)?;
         let passwords = Passwords::new(&config, &options, target.ask_password);
         let mut connection = connect(&config, &passwords)?;
         let version = check_version(&connection.server_version)?;
         set_up(&mut connection.wire, "")?;
         let (is_local, running) = (connection.local, Running::new());
         let mut session = MariaSession::new(connection, &running);
-        let _ = provision::prepare(&mut session, access)?;
+        let ours = provision::prepare(&mut session, access)?;
+        if ours.exists {
+            config.database = Some(provision::DATABASE.into());
+        }
         let pid = if is_local { local::process(&mut session) } else { None };
         let storage_path = if is_local { local::data_directory(&mut session) } else { None };
         Ok(Box::new(MariaDatabase { config, passwords, version, pid, storage_path, running }))

@@ -4,12 +4,12 @@ use super::session::MariaSession;
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Everything of ours lives in this database (see `Capabilities::prefix`).
-const DATABASE: &str = "dbdyno";
+pub(super) const DATABASE: &str = "dbdyno";
 
 /// What our objects and workloads need in it.
 const NEEDED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER"];
 /// What the database drive needs besides.
-pub(super) const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
+const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
 /// Privileges that hold for the whole server or for our database, of the user and of the role that is on.
 const PRIVILEGES: &str = "select p.privilege_type from (\
@@ -24,22 +24,32 @@ const EXISTS: &str = "select count(*) from information_schema.schemata where sch
 const CREATE: &str =
     "create database if not exists dbdyno character set utf8mb4 collate utf8mb4_bin comment 'made by dbdyno'";
 
-/// Checks that our database can be used, or created; creates it if `access` allows. Returns the privileges for stored
-/// routines that are missing.
-pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Vec<&'static str>, EngineError> {
+/// What we found or made.
+pub(super) struct Ours {
+    /// Our database is there.
+    pub exists: bool,
+    /// Privileges for stored routines that are missing.
+    pub no_routines: Vec<&'static str>,
+}
+
+/// Checks that our database can be used, or created; creates it if `access` allows.
+pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours, EngineError> {
     let rows = session.query(PRIVILEGES, &[])?;
     let held: Vec<&str> = rows.rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
-    let missing = |needed: &[&'static str]| needed.iter().copied().filter(|name| !held.contains(name)).collect();
-    let lacking: Vec<&str> = missing(&NEEDED);
+    let missing = |needed: &[&'static str]| -> Vec<&'static str> {
+        needed.iter().copied().filter(|name| !held.contains(name)).collect()
+    };
+    let lacking = missing(&NEEDED);
     if !lacking.is_empty() {
         let user = session.query("select current_user()", &[])?;
         return Err(lacks(&lacking, user.scalar().unwrap_or_default()));
     }
-    let exists = session.query(EXISTS, &[])?.scalar() == Some("1");
+    let mut exists = session.query(EXISTS, &[])?.scalar() == Some("1");
     if !exists && access == Access::Provision {
         session.execute(CREATE)?;
+        exists = true;
     }
-    Ok(missing(&FOR_ROUTINES))
+    Ok(Ours { exists, no_routines: missing(&FOR_ROUTINES) })
 }
 
 fn lacks(lacking: &[&str], user: &str) -> EngineError {
