@@ -1,15 +1,100 @@
--- name: create-buffer
+-- name: create-buffer-heap
 create table {{prefix}}dl_buffer (
   id bigint primary key, key25 int not null, key125 int not null, key320 int not null, region int not null,
   booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
   code varchar(32) not null, filler varchar(200) not null)
 
--- name: create-direct
+-- name: create-buffer-heap-list
+-- a partition per region; a primary key must have the partition key in it
+create table {{prefix}}dl_buffer (
+  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
+  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
+  code varchar(32) not null, filler varchar(200) not null,
+  primary key (id, region)
+) partition by list (region);
+do $$
+begin
+  for region in 1..8 loop
+    execute format('create table {{prefix}}dl_buffer_%s partition of {{prefix}}dl_buffer for values in (%s)', region, region);
+  end loop;
+end
+$$
+
+-- name: create-direct-heap
 -- the types of the data set's tables: rows come in binary form
 create table {{prefix}}dl_direct (
   id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
   booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
   code varchar(32) not null, filler varchar(200) not null)
+
+-- name: create-direct-heap-list
+create table {{prefix}}dl_direct (
+  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
+  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
+  code varchar(32) not null, filler varchar(200) not null
+) partition by list (region);
+do $$
+begin
+  for region in 1..8 loop
+    execute format('create table {{prefix}}dl_direct_%s partition of {{prefix}}dl_direct for values in (%s)', region, region);
+  end loop;
+end
+$$
+
+-- name: create-direct-range-list
+-- as the data set's big table of this organisation: half-years, and in each a partition per region
+create table {{prefix}}dl_direct (
+  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
+  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
+  code varchar(32) not null, filler varchar(200) not null
+) partition by range (booked_on);
+do $$
+declare
+  first_day date := '2024-01-01';
+begin
+  for half in 1..4 loop
+    execute format('create table {{prefix}}dl_direct_%s partition of {{prefix}}dl_direct
+        for values from (%L) to (%L) partition by list (region)',
+      half, first_day + (half - 1) * interval '6 months', first_day + half * interval '6 months');
+    for region in 1..8 loop
+      execute format('create table {{prefix}}dl_direct_%s_%s partition of {{prefix}}dl_direct_%s for values in (%s)',
+        half, region, half, region);
+    end loop;
+  end loop;
+end
+$$
+
+-- name: create-direct-range-hash
+-- half-years, and in each 8 partitions by the hash of the id
+create table {{prefix}}dl_direct (
+  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
+  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
+  code varchar(32) not null, filler varchar(200) not null
+) partition by range (booked_on);
+do $$
+declare
+  first_day date := '2024-01-01';
+begin
+  for half in 1..4 loop
+    execute format('create table {{prefix}}dl_direct_%s partition of {{prefix}}dl_direct
+        for values from (%L) to (%L) partition by hash (id)',
+      half, first_day + (half - 1) * interval '6 months', first_day + half * interval '6 months');
+    for part in 1..8 loop
+      execute format('create table {{prefix}}dl_direct_%s_%s partition of {{prefix}}dl_direct_%s
+          for values with (modulus 8, remainder %s)', half, part, half, part - 1);
+    end loop;
+  end loop;
+end
+$$
+
+-- name: create-stream
+create table {{prefix}}dl_stream (
+  id bigint primary key, key25 int not null, key125 int not null, key320 int not null, region int not null,
+  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
+  code varchar(32) not null, filler varchar(200) not null)
+
+-- name: relax-1
+set synchronous_commit = off
 
 -- name: DL-BUFFER.declare
 -- ids of a job are its own: job * 10^12 + 1, 2, ...; a slice goes on where the last one ended
@@ -29,7 +114,7 @@ for v_row in 1..{{rpt}} loop
     1 + (v_id - 1) % {{small_key320}}, 1 + v_h1 % 8, date '2024-01-01' + (v_h2 % 731)::int,
     (1 + v_h1 / 8 % 1000000) * 0.01, 1 + v_h2 / 731 % 100, 0,
     (v_h1 + 3000000000)::text || (v_h2 + 3000000000)::text || (v_id % 1000000000 + 100000000000)::text,
-    'dbdyno pads its rows with these letters and one number so that a row has about three hundred bytes on every engine and the row function stays cheap abcdefghijklmnopqrst' || (v_id % 1000000000 + 100000000000)::text);
+    '{{pad}}' || (v_id % 1000000000 + 100000000000)::text);
   get diagnostics v_count = row_count;
   v_rows := v_rows + v_count;
 end loop;
@@ -41,7 +126,43 @@ insert into {{prefix}}dl_buffer
 select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
   date '2024-01-01' + (h2 % 731)::int, (1 + h1 / 8 % 1000000) * 0.01, 1 + h2 / 731 % 100, 0,
   (h1 + 3000000000)::text || (h2 + 3000000000)::text || (n + 100000000000)::text,
-  'dbdyno pads its rows with these letters and one number so that a row has about three hundred bytes on every engine and the row function stays cheap abcdefghijklmnopqrst' || (n + 100000000000)::text
+  '{{pad}}' || (n + 100000000000)::text
 from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
       from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
             from (select cast(:seq as bigint) as i, cast(:seq as bigint) % 1000000000 as n) one) two) three
+
+-- name: DL-STREAM.declare
+-- arrays of a job have numbers of their own; a slice goes on where the last one ended
+v_count bigint;
+v_last bigint := coalesce((select max(id) from {{prefix}}dl_stream
+  where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000), p_job * 1000000000000);
+
+-- name: DL-STREAM.body
+insert into {{prefix}}dl_stream
+select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
+  date '2024-01-01' + (h2 % 731)::int, (1 + h1 / 8 % 1000000) * 0.01, 1 + h2 / 731 % 100, 0,
+  (h1 + 3000000000)::text || (h2 + 3000000000)::text || (n + 100000000000)::text,
+  '{{pad}}' || (n + 100000000000)::text
+from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
+      from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
+            from (select v_last + r as i, (v_last + r) % 1000000000 as n
+                  from generate_series(1, {{rpt}}) as r) one) two) three;
+get diagnostics v_count = row_count;
+v_last := v_last + {{rpt}};
+commit;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 1;
+
+-- name: DL-STREAM.insert
+-- the array :seq of a job (job * 10^12 + 1, 2, ...): ids job * 10^12 + (number - 1) * rpt + 1 and on
+insert into {{prefix}}dl_stream
+select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
+  date '2024-01-01' + (h2 % 731)::int, (1 + h1 / 8 % 1000000) * 0.01, 1 + h2 / 731 % 100, 0,
+  (h1 + 3000000000)::text || (h2 + 3000000000)::text || (n + 100000000000)::text,
+  '{{pad}}' || (n + 100000000000)::text
+from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
+      from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
+            from (select base + r as i, (base + r) % 1000000000 as n
+                  from generate_series(1, {{rpt}}) as r,
+                    (select cast(:seq as bigint) / 1000000000000 * 1000000000000
+                      + (cast(:seq as bigint) % 1000000000000 - 1) * {{rpt}} as base) array_of_job) one) two) three
