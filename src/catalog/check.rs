@@ -180,7 +180,7 @@ fn expressions(workload: &Workload) -> Vec<String> {
     let mut plain: Vec<&Expr> = vec![&workload.work];
     plain.extend(workload.binds.values().filter_map(|bind| match bind {
         Bind::Random(expr) | Bind::Constant(expr) => Some(expr),
-        Bind::Job | Bind::Sequence => None,
+        Bind::Job | Bind::Sequence | Bind::Repetition => None,
     }));
     plain.extend(workload.client.iter().flat_map(|branch| branch.chance.iter().chain(&branch.times)));
     if let Some(answer) = &workload.answer {

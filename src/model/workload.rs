@@ -172,6 +172,8 @@ pub enum Bind {
     Job,
     /// Counts 1, 2, 3 ... within a job, plus `job * 1_000_000_000_000`: unique over all jobs.
     Sequence,
+    /// Number of the repetition within the op: 1, 2, 3 ... `times`.
+    Repetition,
     /// A fixed value per test.
     Constant(Expr),
 }

@@ -19,6 +19,20 @@ for v_select in 1..32 loop
   v_rows := v_rows + v_count;
 end loop;
 
+-- name: TP-UPDATE32.declare
+v_count bigint;
+
+-- name: TP-UPDATE32.body
+for v_update in 1..32 loop
+  v_seed := v_seed * 48271 % 2147483647;
+  update {{big}} set status = status + 1, amount = amount + 1
+    where id = (v_update - 1) * ({{big_rows}} / 32) + 1 + (v_seed * ({{big_rows}} / 32) >> 31);
+  get diagnostics v_count = row_count;
+  v_rows := v_rows + v_count;
+end loop;
+commit;
+v_commits := v_commits + 1;
+
 -- name: TP-REPORT.declare
 v_count bigint;
 

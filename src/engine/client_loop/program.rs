@@ -43,6 +43,7 @@ struct Draws {
 enum Source {
     Random(u64),
     Sequence,
+    Repetition,
     Fixed,
 }
 
@@ -109,8 +110,8 @@ impl Steps {
             session.begin()?;
         }
         let mut rows = 0;
-        for _ in 0..self.times {
-            rows += self.pass(session, draws, args)?;
+        for repetition in 1..=self.times {
+            rows += self.pass(session, draws, args, repetition)?;
         }
         if block {
             session.commit()?;
@@ -120,8 +121,14 @@ impl Steps {
 
     /// The statements once, with fresh binds.
     #[inline]
-    fn pass<S: ClientSession>(&self, session: &mut S, draws: &mut Draws, args: &mut [i64]) -> Result<u64, EngineError> {
-        draws.draw(&self.slots);
+    fn pass<S: ClientSession>(
+        &self,
+        session: &mut S,
+        draws: &mut Draws,
+        args: &mut [i64],
+        repetition: u32,
+    ) -> Result<u64, EngineError> {
+        draws.draw(&self.slots, repetition);
         let mut rows = 0;
         for (step, slots) in self.statements.iter().enumerate() {
             for (arg, &slot) in args.iter_mut().zip(slots) {
@@ -165,11 +172,12 @@ impl Draws {
     }
 
     #[inline]
-    fn draw(&mut self, slots: &[usize]) {
+    fn draw(&mut self, slots: &[usize], repetition: u32) {
         for &slot in slots {
             match self.sources[slot] {
                 Source::Random(n) => self.values[slot] = self.keys.key(n) as i64,
                 Source::Sequence => self.values[slot] += 1,
+                Source::Repetition => self.values[slot] = i64::from(repetition),
                 Source::Fixed => {}
             }
         }
@@ -181,6 +189,7 @@ fn source_of(bind: &Bind, job: u32, facts: &Facts) -> Result<(Source, i64), Stri
     match bind {
         Bind::Job => Ok((Source::Fixed, i64::from(job))),
         Bind::Sequence => Ok((Source::Sequence, i64::from(job) * SEQUENCE_STRIDE)),
+        Bind::Repetition => Ok((Source::Repetition, 1)),
         Bind::Constant(expr) => Ok((Source::Fixed, expr.eval(facts)?.round() as i64)),
         Bind::Random(expr) => {
             let n = expr.eval(facts)?.round();

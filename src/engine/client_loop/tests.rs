@@ -87,6 +87,7 @@ fn code(branches: Vec<Branch>, shared_read: bool) -> JobCode {
     let binds = BTreeMap::from([
         ("c".to_string(), Bind::Constant(Expr("2 * n".into()))),
         ("j".to_string(), Bind::Job),
+        ("n".to_string(), Bind::Repetition),
         ("r".to_string(), Bind::Random(Expr("n".into()))),
         ("s".to_string(), Bind::Sequence),
     ]);
@@ -139,6 +140,14 @@ fn a_block_commits_once_around_fresh_binds_of_every_repetition() {
     ];
     assert_eq!(recorder.calls, expected);
     assert_eq!((script.tallies[0].rows, script.tallies[0].commits), (4, 1));
+}
+
+#[test]
+fn repetitions_are_numbered_within_each_op() {
+    let mut recorder = Recorder::default();
+    let mut script = Script::new(&[(2, 1)]);
+    run(&code(vec![branch(100.0, Commit::None, &[&["n"]], 3)], false), &mut recorder, &mut script).unwrap();
+    assert_eq!(recorder.calls, ["0[1]", "0[2]", "0[3]", "0[1]", "0[2]", "0[3]"]);
 }
 
 #[test]
