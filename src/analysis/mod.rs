@@ -24,4 +24,5 @@ pub use derive::{Derived, Figure, derive};
 pub use kpm::{evaluate, fill};
 pub use ramp::next_jobs;
 pub use threads::keep_threads;
+pub use tiers::keep_eviction;
 pub use verdict::{JudgeContext, judge};

@@ -20,6 +20,14 @@ pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
     counters.get("server_read_bytes").or_else(|| counters.get("os_disk_read_bytes"))
 }
 
+/// Keeps as facts of the result whether files were put out of the operating system's cache, and whether it is known what
+/// the device read.
+pub fn keep_eviction(result: &mut TestResult, evicted: bool) {
+    let known = device_read_bytes(&result.counters).is_some();
+    result.facts.insert(EVICTED.into(), f64::from(u8::from(evicted)));
+    result.facts.insert(DEVICE_KNOWN.into(), f64::from(u8::from(known)));
+}
+
 /// Blocks by the tier that served them, over the whole test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tiers {

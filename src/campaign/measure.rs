@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use super::events::{Event, Sink};
+use super::evict::Evictor;
 use super::failed::failed_test;
 use super::{estimate, probing::Probing};
 use crate::analysis::{self, JudgeContext};
@@ -25,7 +26,8 @@ pub struct Measuring<'a> {
     /// True if the database runs inside our process.
     pub in_process: bool,
     /// Checks the answers of a workload and reads its tables into the cache, before its first test.
-    pub prepare: &'a dyn Fn(&Selection) -> Result<()>,
+    /// Gives what keeps its other tables out of the operating system's cache.
+    pub prepare: &'a dyn Fn(&Selection) -> Result<Evictor>,
     pub events: &'a Sink<'a>,
 }
 
@@ -68,10 +70,11 @@ impl Measuring<'_> {
             let run_left_s = after_s + estimate::test_s(selection);
             (self.events)(Event::TestStarted { seq: *seq, selection, jobs, run_left_s });
             let spec = TestSpec { selection, jobs, seq: *seq };
-            if let Err(error) = &prepared {
-                return self.failed(&spec, jiff::Timestamp::now().to_string(), error, store);
-            }
-            match self.one(&spec, after_s, probing, store)? {
+            let evictor = match &prepared {
+                Ok(evictor) => evictor,
+                Err(error) => return self.failed(&spec, jiff::Timestamp::now().to_string(), error, store),
+            };
+            match self.one(&spec, evictor, after_s, probing, store)? {
                 (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
                 (None, Step::GoOn) => return Ok(Step::GoOn),
                 (_, stop) => return Ok(stop),
@@ -84,6 +87,7 @@ impl Measuring<'_> {
     fn one(
         &self,
         spec: &TestSpec<'_>,
+        evictor: &Evictor,
         after_s: f64,
         probing: &mut Probing,
         store: &mut Store,
@@ -103,15 +107,23 @@ impl Measuring<'_> {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
             events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
         };
-        let outcome = runner::run_test(&context, spec, &mut || probing.read(), &mut progress);
+        let run = || runner::run_test(&context, spec, &mut || probing.read(), &mut progress);
+        let (outcome, evicted) = evictor.around(run);
+        let tell = |result: &mut TestResult| {
+            if !spec.selection.workload.evict.is_empty() {
+                analysis::keep_eviction(result, evicted);
+            }
+        };
         match outcome {
-            Outcome::Done(result) => {
+            Outcome::Done(mut result) => {
+                tell(&mut result);
                 let throughput = result.ops_per_s;
                 self.keep(*result, spec.selection, clock.step_s(), store)?;
                 Ok((Some(throughput), Step::GoOn))
             }
             Outcome::Interrupted(partial) => {
-                if let Some(result) = partial {
+                if let Some(mut result) = partial {
+                    tell(&mut result);
                     self.keep_partial(*result, spec.selection, clock.step_s(), store)?;
                 }
                 Ok((None, Step::Stop(RunStatus::Interrupted)))

@@ -5,7 +5,8 @@
 pub mod answers;
 pub mod estimate;
 pub mod events;
-pub mod failed;
+pub mod evict;
+mod failed;
 pub mod measure;
 pub mod overhead;
 pub mod platform;

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::answers;
 use super::events::{Event, Sink};
+use super::evict::Evictor;
 use super::measure::{Measuring, host_cpus};
 use super::platform::{Keep, Platform, PlatformRequest};
 use super::probing::Probing;
 use crate::catalog::Catalog;
-use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Request, Site, Watch};
+use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Request, Site, Table, Watch};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{RowFunction, table_rows};
@@ -115,7 +116,8 @@ fn measured(
         in_process: platform.engine.capabilities().in_process,
         prepare: &|selection| {
             answers::check(site.db, selection, &facts(selection))?;
-            warm(campaign, &site, selection)
+            warm(campaign, &site, selection)?;
+            evictor(campaign, &site, selection)
         },
         events: campaign.events,
     };
@@ -193,13 +195,18 @@ pub fn load_with(
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.
 fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
+    tables(campaign, site, selection, &selection.workload.warm).iter().try_for_each(|table| dataset::warm(site, table))
+}
+
+/// What keeps the tables of a workload that is not cached out of the operating system's cache.
+fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
+    Evictor::of(site, &tables(campaign, site, selection, &selection.workload.evict))
+}
+
+/// The tables of a selection that are of these kinds.
+fn tables(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection, kinds: &[String]) -> Vec<Table> {
     let request = Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
-    for table in dataset::tables(site, &request) {
-        if selection.workload.warm.contains(&table.kind) {
-            dataset::warm(site, &table)?;
-        }
-    }
-    Ok(())
+    dataset::tables(site, &request).into_iter().filter(|table| kinds.contains(&table.kind)).collect()
 }
 
 /// Rows of bulk loads: those of a table of the big one's size.

@@ -77,3 +77,6 @@ create index {{name}}_key125 on {{table}} (key125)
 
 -- name: index.key320
 create index {{name}}_key320 on {{table}} (key320)
+
+-- name: files
+-- nothing: this engine does not tell which files a table has

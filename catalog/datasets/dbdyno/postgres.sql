@@ -253,3 +253,13 @@ begin
   end if;
 end
 $$
+
+-- name: files
+-- Of the table and its indexes, partitions included, relative to the data directory; a table larger than 1 GB goes on in
+-- files of the same name and a number. Partitioned tables have no files themselves.
+with of_table as (
+  select '{{table}}'::regclass::oid as id union select relid from pg_partition_tree('{{table}}')
+), relations as (
+  select id from of_table union select indexrelid from pg_index where indrelid in (select id from of_table)
+)
+select pg_relation_filepath(id) as path from relations where pg_relation_filepath(id) is not null

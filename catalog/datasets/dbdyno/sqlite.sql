@@ -113,3 +113,7 @@ select name from sqlite_schema
 
 -- name: schema.drop
 -- nothing: the file is removed with the data directory
+
+-- name: files
+-- One file holds everything; an empty path means the storage path itself.
+select '' as path

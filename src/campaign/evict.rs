@@ -1,0 +1,114 @@
+//! Not cached means not cached: puts the files of tables out of the operating system's cache, before a test and again and
+//! again during it. Whether that worked is measured, not assumed: the device's reads are counted (see `analysis::tiers`).
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{Advice, fadvise};
+
+use crate::dataset::{self, Site, Table};
+use crate::error::Result;
+
+/// Time between two rounds during a test: a device that gives 1 GB/s fills 50 MB in it.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Files that are to be read from the device.
+#[derive(Debug, Default)]
+pub struct Evictor {
+    files: Vec<PathBuf>,
+}
+
+impl Evictor {
+    /// The files of these tables; none if the database's files are not on this host.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn of(site: &Site<'_>, tables: &[Table]) -> Result<Evictor> {
+        let mut files = Vec::new();
+        for table in tables {
+            files.extend(dataset::files(site, table)?);
+        }
+        Ok(Evictor { files })
+    }
+
+    /// Writes what is not yet on the device, puts the files out of the cache and keeps them out while `test` runs, if
+    /// memory could hold them. Gives what `test` gave, and whether the files could be put out.
+    pub fn around<T>(&self, test: impl FnOnce() -> T) -> (T, bool) {
+        let opened: Vec<File> = self.files.iter().filter_map(|path| File::open(path).ok()).collect();
+        let synced = opened.iter().all(|file| file.sync_data().is_ok());
+        let reachable = !opened.is_empty() && opened.len() == self.files.len();
+        let evicted = reachable && synced && evict(&opened);
+        if !evicted || bytes(&opened) > memory_bytes() {
+            return (test(), evicted);
+        }
+        (while_evicting(&opened, test), true)
+    }
+}
+
+/// Puts the files out; false if the file system does not know how.
+fn evict(files: &[File]) -> bool {
+    files.iter().all(|file| fadvise(file, 0, None, Advice::DontNeed).is_ok())
+}
+
+fn bytes(files: &[File]) -> u64 {
+    files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+}
+
+fn memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    // The types differ between architectures.
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
+    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+}
+
+fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> T {
+    let (ended, wake) = (Mutex::new(false), Condvar::new());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut over = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            while !*over {
+                evict(files);
+                over = wake.wait_timeout(over, INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+            }
+        });
+        let _ending = Ending { ended: &ended, wake: &wake };
+        test()
+    })
+}
+
+/// Ends the rounds, also when the test panics.
+struct Ending<'a> {
+    ended: &'a Mutex<bool>,
+    wake: &'a Condvar,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.wake.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_and_stays_what_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("table");
+        std::fs::write(&path, vec![7_u8; 1 << 20]).unwrap();
+        let evictor = Evictor { files: vec![path.clone()] };
+        let (read, _) = evictor.around(|| std::fs::read(&path).unwrap());
+        assert_eq!(read, vec![7_u8; 1 << 20]);
+    }
+
+    #[test]
+    fn without_files_or_with_one_that_is_gone_nothing_is_put_out() {
+        assert_eq!(Evictor::default().around(|| 5), (5, false));
+        let gone = Evictor { files: vec!["/nowhere/at/all".into()] };
+        assert_eq!(gone.around(|| 6), (6, false));
+    }
+}
