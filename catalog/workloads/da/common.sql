@@ -1,6 +1,13 @@
+-- name: DA-SCAN.scan
+-- an expression, so that no index serves the filter
+select count(*) as n, sum(id) as ids, sum(amount) as total from {{table}} where key25 + 0 <= {{table_key25}} / 2
+
 -- name: DA-AGGREGATE.aggregate
 select region, count(*) as n, sum(amount) as total, avg(amount) as mean, min(amount) as least, max(amount) as most
 from {{big}} group by region
+
+-- name: DA-SORT.sort
+select * from {{big}} order by quantity, code
 
 -- name: drop-indexes
 drop index if exists {{prefix}}da_index
@@ -10,3 +17,18 @@ drop index if exists {{prefix}}da_index
 
 -- name: DA-INDEX.create
 create index da_index on {{big}} (quantity)
+
+-- name: copy-yes
+-- nothing: the index is built on the big table itself
+
+-- name: drop-copy-yes
+-- nothing: the index is built on the big table itself
+
+-- name: DA-JOIN-LOOP.join
+select count(*) as n, sum(b.amount) as total
+  from {{table}} as a join {{table}} as b on b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+ where a.key320 = :key
+
+-- name: DA-JOIN-HASH.join
+select count(*) as n, sum(b.amount) as total, max(s.code) as most
+  from {{big}} as b join {{small}} as s on s.id = b.key320

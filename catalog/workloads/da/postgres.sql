@@ -1,3 +1,35 @@
+-- name: parallel
+-- So many processes for a scan, the session's own included, whatever the planner thinks of the table's size.
+select set_config('max_parallel_workers_per_gather', ({{threads}} - 1)::text, false),
+  set_config('parallel_setup_cost', '0', false), set_config('parallel_tuple_cost', '0', false),
+  set_config('min_parallel_table_scan_size', '0', false)
+
+-- name: parallel-build
+-- As above for index builds. A build takes a helper only if each process has 32 MB to sort in.
+select set_config('max_parallel_maintenance_workers', ({{threads}} - 1)::text, false),
+  set_config('min_parallel_table_scan_size', '0', false),
+  set_config('maintenance_work_mem',
+    greatest({{threads}} * 32 * 1024, (select setting::bigint from pg_settings where name = 'maintenance_work_mem'))::text,
+    false)
+ where {{threads}} > 1
+
+-- name: loops
+-- those that this version has
+select set_config(name, 'off', false) from pg_settings
+ where name in ('enable_hashjoin', 'enable_mergejoin', 'enable_seqscan', 'enable_material', 'enable_memoize')
+
+-- name: hashes
+select set_config('enable_nestloop', 'off', false), set_config('enable_mergejoin', 'off', false),
+  set_config('enable_indexscan', 'off', false), set_config('enable_bitmapscan', 'off', false)
+
+-- name: DA-SCAN.declare
+v_count bigint;
+
+-- name: DA-SCAN.body
+perform count(*), sum(id), sum(amount) from {{table}} where key25 + 0 <= {{table_key25}} / 2;
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+
 -- name: DA-AGGREGATE.declare
 v_count bigint;
 
@@ -5,6 +37,16 @@ v_count bigint;
 perform region, count(*), sum(amount), avg(amount), min(amount), max(amount) from {{big}} group by region;
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
+
+-- name: DA-SORT.declare
+v_count bigint;
+
+-- name: DA-SORT.body
+-- Counting whole rows keeps all columns in the sort. The statement gives a row if all came: a result that is assigned
+-- would be fetched without parallel workers.
+perform 1 from (select * from {{big}} order by quantity, code offset 0) as sorted having count(sorted) = {{big_rows}};
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count * {{big_rows}};
 
 -- name: drop-indexes
 -- those of all jobs, also of a test that was killed
@@ -20,8 +62,15 @@ begin
 end
 $$
 
+-- name: copy-no
+create unlogged table if not exists {{prefix}}da_copy as select * from {{big}}
+
+-- name: drop-copy-no
+drop table if exists {{prefix}}da_copy
+
 -- name: DA-INDEX.body
-execute 'create index da_index_' || p_job || ' on {{big}} (quantity)';
+execute 'create index da_index_' || p_job || ' on '
+  || case '{{logging}}' when 'no' then '{{prefix}}da_copy' else '{{big}}' end || ' (quantity)';
 commit;
 execute 'drop index {{prefix}}da_index_' || p_job;
 commit;
@@ -32,7 +81,34 @@ v_commits := v_commits + 2;
 -- two jobs that find no index would both create it: the lock lets one after the other have the table
 do $$
 begin
-  lock table {{big}} in access exclusive mode;
+  execute 'lock table ' || case '{{logging}}' when 'no' then '{{prefix}}da_copy' else '{{big}}' end
+    || ' in access exclusive mode';
   drop index if exists {{prefix}}da_index;
 end
 $$
+
+-- name: DA-INDEX.create
+do $$
+begin
+  execute 'create index da_index on '
+    || case '{{logging}}' when 'no' then '{{prefix}}da_copy' else '{{big}}' end || ' (quantity)';
+end
+$$
+
+-- name: DA-JOIN-LOOP.declare
+v_count bigint;
+
+-- name: DA-JOIN-LOOP.body
+perform count(*), sum(b.amount)
+  from {{table}} as a join {{table}} as b on b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+ where a.key320 = 1 + (v_seed * {{table_key320}} >> 31);
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+
+-- name: DA-JOIN-HASH.declare
+v_count bigint;
+
+-- name: DA-JOIN-HASH.body
+perform count(*), sum(b.amount), max(s.code) from {{big}} as b join {{small}} as s on s.id = b.key320;
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;

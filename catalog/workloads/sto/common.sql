@@ -7,3 +7,6 @@ select * from {{big}} where id = :id
 -- name: STO-RANDOM.update
 -- never to the same value: engines skip the log for that
 update {{big}} set status = status + 1 where id = :id
+
+-- name: STO-OFFLOAD.offload
+select id, quantity, amount from {{big}} where quantity = 7

@@ -1,3 +1,9 @@
+-- name: parallel
+-- So many processes for a scan, the session's own included, whatever the planner thinks of the table's size.
+select set_config('max_parallel_workers_per_gather', ({{threads}} - 1)::text, false),
+  set_config('parallel_setup_cost', '0', false), set_config('parallel_tuple_cost', '0', false),
+  set_config('min_parallel_table_scan_size', '0', false)
+
 -- name: STO-READ.declare
 v_count bigint;
 
@@ -23,3 +29,79 @@ else
   get diagnostics v_count = row_count;
 end if;
 v_rows := v_rows + v_count;
+
+-- name: STO-SCATTER.scatter
+select b.* from generate_series(0, {{rows}} / 320 - 1) as part
+  cross join lateral (
+    select * from {{big}}
+     where key320 = 1 + (:key + part * ({{big_key320}} / ({{rows}} / 320))) % {{big_key320}} offset 0
+  ) as b
+
+-- name: STO-SCATTER.declare
+v_count bigint;
+v_key bigint;
+
+-- name: STO-SCATTER.body
+v_key := 1 + (v_seed * {{big_key320}} >> 31);
+perform b.* from generate_series(0, {{rows}} / 320 - 1) as part
+  cross join lateral (
+    select * from {{big}}
+     where key320 = 1 + (v_key + part * ({{big_key320}} / ({{rows}} / 320))) % {{big_key320}} offset 0
+  ) as b;
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+
+-- name: STO-OFFLOAD.declare
+v_count bigint;
+
+-- name: STO-OFFLOAD.body
+perform id, quantity, amount from {{big}} where quantity = 7;
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;
+
+-- name: files
+-- those of a test that was killed
+do $$
+declare
+  v_name text;
+begin
+  for v_name in select oid::regclass::text from pg_class
+    where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind = 'r' and relname ~ '^sto_write_[0-9]+$'
+  loop
+    execute 'drop table ' || v_name;
+  end loop;
+end
+$$
+
+-- name: no-files
+do $$
+declare
+  v_name text;
+begin
+  for v_name in select oid::regclass::text from pg_class
+    where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind = 'r' and relname ~ '^sto_write_[0-9]+$'
+  loop
+    execute 'drop table ' || v_name;
+  end loop;
+end
+$$
+
+-- name: STO-WRITE.declare
+v_count bigint;
+
+-- name: STO-WRITE.body
+-- Four rows fill a block of 8 kB, and CREATE TABLE AS writes its blocks by itself, past the buffer cache. A checkpoint syncs
+-- what it wrote; that takes a superuser, or from version 15 on a member of pg_checkpoint: without, the contract sees it.
+execute 'create unlogged table {{prefix}}sto_write_' || p_job || ' as select repeat(''x'', 1990) as filler '
+  'from generate_series(1, ' || floor({{file_mb}} * 1000000.0 / 2048) || ')';
+get diagnostics v_count = row_count;
+commit;
+begin
+  checkpoint;
+exception when insufficient_privilege then
+  null;
+end;
+execute 'drop table {{prefix}}sto_write_' || p_job;
+commit;
+v_rows := v_rows + v_count;
+v_commits := v_commits + 2;

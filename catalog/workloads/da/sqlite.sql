@@ -1,0 +1,17 @@
+-- name: parallel
+-- nothing: one thread per statement
+
+-- name: DA-SCAN.scan
+select count(*) as n, sum(id) as ids, sum(amount) as total from {{table}} where key25 + 0 <= {{table_key25}} / 2
+
+-- name: DA-JOIN-LOOP.join
+-- "cross join" fixes the order of the loops
+select count(*) as n, sum(b.amount) as total
+  from {{table}} as a cross join {{table}} as b
+ where a.key320 = :key and b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+
+-- name: DA-JOIN-HASH.join
+-- A materialized table has no index of its own: SQLite makes one for the statement.
+with s as materialized (select id, code from {{small}})
+select count(*) as n, sum(b.amount) as total, max(s.code) as most
+  from {{big}} as b not indexed cross join s on s.id = b.key320
