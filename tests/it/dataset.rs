@@ -24,6 +24,7 @@ fn blocks() -> BlockSet {
         ("common", include_str!("../../catalog/datasets/dbdyno/common.sql")),
         ("postgres", include_str!("../../catalog/datasets/dbdyno/postgres.sql")),
         ("sqlite", include_str!("../../catalog/datasets/dbdyno/sqlite.sql")),
+        ("mariadb", include_str!("../../catalog/datasets/dbdyno/mariadb.sql")),
     ];
     let mut set = BlockSet::default();
     for (stem, text) in files {
@@ -72,7 +73,7 @@ fn sqlite_computes_the_rows_of_the_row_function() {
 }
 
 /// The engines that hold a data set.
-const ENGINES: [&str; 2] = ["sqlite", "postgres"];
+const ENGINES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
 
 /// An engine's database in a directory, with a private server if it needs one.
 struct Fixture {
@@ -92,7 +93,10 @@ impl Fixture {
     fn start(engine: &'static str, dir: &Path) -> Self {
         // The server's user must be able to enter it.
         fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
-        let server_settings = settings(&[("shared_buffers", "16MB"), ("fsync", "off"), ("max_wal_size", "32MB")]);
+        let server_settings = match engine {
+            "mariadb" => settings(&[("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")]),
+            _ => settings(&[("shared_buffers", "16MB"), ("fsync", "off"), ("max_wal_size", "32MB")]),
+        };
         let private = engine::find(engine).unwrap().capabilities().private_server;
         let server = private.then(|| {
             let options =
@@ -186,7 +190,7 @@ fn loads_once_is_reused_verified_and_warmed() {
         let small = fixture.own("small");
         fixture.execute(&format!("update {small} set amount = amount + 1, status = 1 where id = 5"));
         dataset::verify(&site, &request(1)).unwrap();
-        fixture.execute(&format!("update {small} set code = '9' || substr(code, 2) where id = 5"));
+        fixture.execute(&format!("update {small} set code = concat('9', substr(code, 2)) where id = 5"));
         let error = dataset::verify(&site, &request(1)).unwrap_err();
         assert_eq!(error.kind, Kind::Check);
         assert!(error.what.contains("code_h1"), "{error}");

@@ -20,12 +20,32 @@ create table {{table}} (
   primary key (id)
 ) engine = innodb
 
+-- name: create.heap
+-- Aria (part of every MariaDB): rows lie in pages in the order in which they came, every index points to them. It survives
+-- crashes, but has no transactions and locks whole tables. Without "no engine substitution" a server that lacks it would
+-- take another engine silently; it has been the default since 10.2.
+create table {{table}} (
+  {{columns}},
+  primary key (id)
+) engine = aria transactional = 1 row_format = page
+
 -- name: create.iot-list
 -- A partition per region; the primary key must have the partition key in it.
 create table {{table}} (
   {{columns}},
   primary key (id, region)
 ) engine = innodb
+partition by list (region) (
+  partition p1 values in (1), partition p2 values in (2), partition p3 values in (3), partition p4 values in (4),
+  partition p5 values in (5), partition p6 values in (6), partition p7 values in (7), partition p8 values in (8)
+)
+
+-- name: create.heap-list
+-- As create.heap, a partition per region.
+create table {{table}} (
+  {{columns}},
+  primary key (id, region)
+) engine = aria transactional = 1 row_format = page
 partition by list (region) (
   partition p1 values in (1), partition p2 values in (2), partition p3 values in (3), partition p4 values in (4),
   partition p5 values in (5), partition p6 values in (6), partition p7 values in (7), partition p8 values in (8)
@@ -69,6 +89,18 @@ select count(*) as row_count, sum(id) as id, sum(key25) as key25, sum(key125) as
 
 -- name: session.index
 -- nothing: the memory for sorting is the server's (innodb_sort_buffer_size)
+
+-- name: indexes.present
+-- Indexes of the table by their names in dataset.toml.
+select distinct substr(index_name, length('{{name}}_') + 1) as name from information_schema.statistics
+ where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = '{{name}}' and index_name like '{{name}}\_%'
+
+-- name: chunks.clear.heap
+-- Aria's rows and their note are no transaction together.
+delete from {{table}} where id between {{lo}} and {{hi}}
+
+-- name: chunks.clear.heap-list
+delete from {{table}} where id between {{lo}} and {{hi}}
 
 -- name: index.id
 -- nothing: the table itself is organised by id

@@ -47,9 +47,7 @@ const LOAD_SETTINGS: &str = "unique_checks = 0, foreign_key_checks = 0";
 
 /// Organisations of other engines.
 const LACKING_ORGS: &[(&str, &str)] = &[
-    ("heap", "InnoDB keeps the rows of every table in its primary key"),
-    ("hash", "InnoDB has no hash clusters"),
-    ("heap-list", "InnoDB keeps the rows of every table in its primary key"),
+    ("hash", "MariaDB has no hash clusters: none of its storage engines places rows by a hash of their key"),
     ("range-list", "MariaDB's subpartitions are by hash or key only"),
 ];
 
@@ -69,7 +67,7 @@ impl Engine for MariaDb {
             commits_in_routine: false,
             placeholder: Placeholder::Question,
             prefix: "dbdyno.",
-            orgs: &["iot", "iot-list", "range-hash"],
+            orgs: &["iot", "iot-list", "range-hash", "heap", "heap-list"],
             lacking_orgs: LACKING_ORGS,
             parallel_load: true,
             parallel_index: false,
