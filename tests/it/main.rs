@@ -16,6 +16,7 @@ mod engine_contract;
 mod every_workload;
 mod fixture;
 mod heatmaps;
+mod mariadb;
 mod postgres_versions;
 mod private_server;
 mod probes;
