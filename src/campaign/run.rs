@@ -1,5 +1,6 @@
 //! The order of a run: platform, record, data, answers, tests, close.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::answers;
@@ -13,17 +14,22 @@ use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Request, Site, 
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{RowFunction, table_rows};
-use crate::model::{Disclosure, Plan, RunKind, RunRecord, RunStatus, Selection, Target};
+use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target};
 use crate::runner::Interrupt;
 use crate::store::Store;
 
 /// The data set of the catalogue's workloads.
 const DATA_SET: &str = "dbdyno";
 
+/// Makes the plan without a drive that the server turned out to lack.
+pub type PlanWithout<'a> = dyn Fn(Drive) -> Result<Plan> + 'a;
+
 /// Everything a run is asked to do.
+#[derive(Clone)]
 pub struct Campaign<'a> {
     pub catalog: &'a Catalog,
     pub plan: &'a Plan,
+    pub plan_without: &'a PlanWithout<'a>,
     pub target: &'a Target,
     /// Settings of the size profile for this engine.
     pub settings: &'a BTreeMap<String, String>,
@@ -51,11 +57,25 @@ pub struct Ended {
 /// Of the target before anything is measured, of the data set, or of the results file.
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     let platform = open(campaign)?;
-    let result = recorded(campaign, &platform, store);
+    let result = adapted(campaign, &platform)
+        .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..campaign.clone() }, &platform, store));
     let closed = platform.close(campaign.events);
     let ended = result?;
     closed?;
     Ok(ended)
+}
+
+/// The plan, or another one if the server lacks a drive that it needs.
+fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
+    let needed = |drive: Drive| campaign.plan.selections.iter().any(|selection| selection.drive == drive);
+    match platform.database.lacking_drive().filter(|(drive, _)| needed(*drive)) {
+        None => Ok(Cow::Borrowed(campaign.plan)),
+        Some((drive, reason)) => {
+            let what = format!("no {} drive here ({reason}): what can be is driven otherwise", drive.name());
+            (campaign.events)(Event::Note(&what));
+            (campaign.plan_without)(drive).map(Cow::Owned)
+        }
+    }
 }
 
 fn open(campaign: &Campaign<'_>) -> Result<Platform> {

@@ -6,7 +6,7 @@ use super::args::{DriveArg, RunArgs, TargetArgs};
 use super::{paths, target};
 use crate::campaign::{Keep, host_cpus};
 use crate::catalog::{Catalog, Profile, Suite};
-use crate::engine::{self, Engine};
+use crate::engine::{self, Capabilities, Engine};
 use crate::error::{Error, Result};
 use crate::model::{Drive, Plan, Target};
 use crate::plan;
@@ -81,6 +81,23 @@ impl Setting {
     /// # Errors
     /// Unknown workloads, bad parameters, ramps and combinations.
     pub fn plan(&self, catalog: &Catalog, run: Option<&RunArgs>) -> Result<Plan> {
+        self.plan_with(catalog, run, self.engine.capabilities())
+    }
+
+    /// As [`Setting::plan`], without a drive that the server lacks.
+    ///
+    /// # Errors
+    /// As there; nothing is left to run.
+    pub fn plan_without(&self, catalog: &Catalog, run: Option<&RunArgs>, drive: Drive) -> Result<Plan> {
+        let capabilities = self.engine.capabilities();
+        let others = match drive {
+            Drive::Database => &[Drive::Client],
+            Drive::Client => &[Drive::Database],
+        };
+        self.plan_with(catalog, run, Capabilities { drives: others, ..capabilities })
+    }
+
+    fn plan_with(&self, catalog: &Catalog, run: Option<&RunArgs>, capabilities: Capabilities) -> Result<Plan> {
         let duration_s = run.and_then(|run| run.duration).map(|duration| duration.0);
         if let Some(short_s) = duration_s.filter(|duration_s| *duration_s < SHORTEST_WINDOW_S) {
             return Err(Error::usage("--duration", format!("{short_s} s is too short to measure anything"))
@@ -88,7 +105,7 @@ impl Setting {
         }
         let request = plan::Request {
             engine: self.engine.name().to_string(),
-            capabilities: self.engine.capabilities(),
+            capabilities,
             suites: self.suites.clone(),
             workloads: self.workloads.clone(),
             jobs: run.and_then(|run| run.jobs.clone()),

@@ -48,7 +48,9 @@ fn existing(url: &str, scheme: &str, rest: &str) -> Result<Target> {
     if has_password || rest.to_ascii_lowercase().contains("password=") {
         // The URL itself must not be echoed: it holds the password.
         return Err(Error::usage("TARGET", "the URL holds a password, which every user of this machine can see")
-            .advise("leave it out and set PGPASSWORD, use a .pgpass file, or type it when asked"));
+            .advise(
+                "leave it out and set PGPASSWORD or MYSQL_PWD, use ~/.pgpass or ~/.my.cnf, or type it when asked",
+            ));
     }
     Ok(Target::Existing { engine: engine.name().to_string(), url: url.to_string() })
 }
@@ -74,15 +76,19 @@ mod tests {
     fn names_are_embedded_or_private_and_urls_are_existing() {
         assert!(matches!(read("sqlite"), Ok(Target::Embedded { .. })));
         assert!(matches!(read("postgres"), Ok(Target::Private { .. })));
+        for scheme in ["mariadb", "mysql"] {
+            assert_eq!(read(&format!("{scheme}://me@db")).unwrap().engine(), "mariadb");
+        }
         let url = read("postgres://me@db.example:5432/app").unwrap();
         assert_eq!(url.label(), "postgres://me@db.example:5432/app");
     }
 
     #[test]
     fn a_password_in_a_url_is_refused_and_not_echoed() {
-        for url in ["postgres://me:secret@db/app", "postgres://db/app?user=me&password=secret"] {
+        for url in ["postgres://me:secret@db/app", "postgres://db/app?user=me&password=secret", "mysql://me:secret@db"]
+        {
             let error = read(url).unwrap_err().to_string();
-            assert!(error.contains("PGPASSWORD") && !error.contains("secret"), "{error}");
+            assert!(error.contains("PGPASSWORD or MYSQL_PWD") && !error.contains("secret"), "{error}");
         }
     }
 

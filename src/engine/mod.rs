@@ -161,6 +161,10 @@ pub trait Database: Send + Sync {
     /// Cancels the statements that run in any session of this database, soon; those sessions get class `Cancelled` and
     /// stay usable. A statement that begins afterwards is not touched. For an interrupt, not for the end of a window.
     fn cancel(&self) {}
+    /// A drive of the engine that this server or user cannot have, with the reason.
+    fn lacking_drive(&self) -> Option<(Drive, String)> {
+        None
+    }
     /// Name of the method of `load_rows`, for the result: `copy-binary`, `prepared-insert`.
     fn load_method(&self) -> &'static str;
     /// Process ids whose CPU time belongs to the database on this host, if it is on this host and can be known.

@@ -94,7 +94,8 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plans: Vec
     });
     let campaign = Campaign {
         catalog,
-        plan: &plan.unwrap(),
+        plan: plan.as_ref().unwrap(),
+        plan_without: &|drive| panic!("no {drive:?} drive"),
         target,
         settings: &settings,
         keep: Keep::No,

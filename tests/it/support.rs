@@ -53,7 +53,17 @@ impl Desk {
     /// The program with these arguments, separated by blanks, and none of the settings of whoever runs the tests.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("dbdyno"));
-        for name in ["DBDYNO_RESULTS", "DBDYNO_CATALOG", "PGPASSWORD", "PGHOST", "PGPORT", "PGUSER", "NO_COLOR"] {
+        for name in [
+            "DBDYNO_RESULTS",
+            "DBDYNO_CATALOG",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "MYSQL_HOST",
+            "PGHOST",
+            "PGPORT",
+            "PGUSER",
+            "NO_COLOR",
+        ] {
             command.env_remove(name);
         }
         command.args(line.split_whitespace()).stdin(Stdio::null());

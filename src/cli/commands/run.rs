@@ -36,6 +36,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     let campaign = Campaign {
         catalog: &catalog,
         plan: &plan,
+        plan_without: &|drive| setting.plan_without(&catalog, Some(args), drive),
         target: &setting.target,
         settings: &setting.settings,
         keep: setting.keep,

@@ -30,7 +30,7 @@ const REPLICATION_PREFIX: &str = "5.5.5-";
 /// Settings of every session of ours: nothing on the server may change what statements mean or cut them short.
 /// The time zone without summer time makes clock readings comparable, and cheap.
 const SESSION_SETTINGS: &str = "set session autocommit = 1, sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
-    NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', max_statement_time = 0, wait_timeout = 28800, sql_log_off = 0";
+    NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', max_statement_time = 0, wait_timeout = 28800";
 
 /// An open connection and what the server said about itself.
 pub(super) struct Connection {

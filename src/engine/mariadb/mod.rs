@@ -92,7 +92,8 @@ impl Engine for MariaDb {
         }
         let pid = if is_local { local::process(&mut session) } else { None };
         let storage_path = if is_local { local::data_directory(&mut session) } else { None };
-        Ok(Box::new(MariaDatabase { config, passwords, version, pid, storage_path, running }))
+        let no_routines = ours.no_routines;
+        Ok(Box::new(MariaDatabase { config, passwords, version, no_routines, pid, storage_path, running }))
     }
 }
 
@@ -114,6 +115,8 @@ struct MariaDatabase {
     config: Config,
     passwords: Passwords,
     version: Version,
+    /// Why there can be no stored routines, if there can be none.
+    no_routines: Option<String>,
     /// The server's process, if it runs on this host.
     pid: Option<u32>,
     storage_path: Option<PathBuf>,
@@ -165,6 +168,9 @@ impl Database for MariaDatabase {
                 let _ = session.execute(&format!("kill query {id}"));
             }
         }
+    }
+    fn lacking_drive(&self) -> Option<(Drive, String)> {
+        self.no_routines.clone().map(|reason| (Drive::Database, reason))
     }
     fn load_method(&self) -> &'static str {
         "load-data-local"

@@ -24,12 +24,16 @@ const EXISTS: &str = "select count(*) from information_schema.schemata where sch
 const CREATE: &str =
     "create database if not exists dbdyno character set utf8mb4 collate utf8mb4_bin comment 'made by dbdyno'";
 
+/// Named as our routines are, so that it is cleaned like them.
+const TRY_ROUTINE: &str = "create or replace procedure dbdyno.w_try() do 0";
+const DROP_TRIED: &str = "drop procedure dbdyno.w_try";
+
 /// What we found or made.
 pub(super) struct Ours {
     /// Our database is there.
     pub exists: bool,
-    /// Privileges for stored routines that are missing.
-    pub no_routines: Vec<&'static str>,
+    /// Why there can be no stored routines, if there can be none.
+    pub no_routines: Option<String>,
 }
 
 /// Checks that our database can be used, or created; creates it if `access` allows.
@@ -49,7 +53,22 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
         session.execute(CREATE)?;
         exists = true;
     }
-    Ok(Ours { exists, no_routines: missing(&FOR_ROUTINES) })
+    let lacking = missing(&FOR_ROUTINES);
+    let no_routines = match lacking.is_empty() {
+        false => Some(format!("the user lacks {} on database {DATABASE}", lacking.join(", "))),
+        true if access == Access::Provision => try_routine(session)?,
+        true => None,
+    };
+    Ok(Ours { exists, no_routines })
+}
+
+/// Makes a procedure and drops it: a server that only speaks the protocol may have none. The reason, if it refuses.
+fn try_routine(session: &mut MariaSession) -> Result<Option<String>, EngineError> {
+    match session.execute(TRY_ROUTINE).and_then(|_| session.execute(DROP_TRIED)) {
+        Ok(_) => Ok(None),
+        Err(error) if error.class == ErrorClass::Lost => Err(error),
+        Err(error) => Ok(Some(error.message)),
+    }
 }
 
 fn lacks(lacking: &[&str], user: &str) -> EngineError {
