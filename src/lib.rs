@@ -7,6 +7,7 @@ pub mod cli;
 pub mod dataset;
 pub mod engine;
 pub mod error;
+pub mod export;
 pub mod import;
 pub mod model;
 pub mod plan;

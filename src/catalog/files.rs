@@ -85,11 +85,15 @@ fn relative_path(root: &Path, path: &Path) -> Option<String> {
     Some(path.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
 }
 
-/// TOML and SQL files in one of the catalogue's folders.
+/// TOML and SQL files in one of the catalogue's folders; templates of exported scripts too.
 fn is_catalogue_file(path: &str) -> bool {
     let folder = path.split('/').next().unwrap_or_default();
-    matches!(folder, "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes" | "published")
-        && (path.ends_with(".toml") || path.ends_with(".sql"))
+    let data = path.ends_with(".toml") || path.ends_with(".sql");
+    match folder {
+        "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes" | "published" => data,
+        "export" => data || path.ends_with(".sh") || path.ends_with(".md"),
+        _ => false,
+    }
 }
 
 fn sorted(mut files: Vec<File>) -> Vec<File> {

@@ -23,6 +23,7 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
             ["profiles", _] => add_profile(catalog, file)?,
             ["harness", _] => add_harness(catalog, file)?,
             ["probes", _] => add_probes(catalog, file)?,
+            ["export", name] => add_export(catalog, file, name)?,
             ["published", _] => super::published::add(&mut catalog.published, file)?,
             _ => return Err(misplaced(file)),
         }
@@ -132,6 +133,16 @@ fn add_dataset(catalog: &mut Catalog, name: &str, files: &[&File]) -> Result<()>
 fn add_harness(catalog: &mut Catalog, file: &File) -> Result<()> {
     let engine = catalog.harness.entry(file.stem().to_string()).or_default();
     engine.extend(parse_blocks(&file.label, &file.text)?.into_iter().map(|block| (block.name.clone(), block)));
+    Ok(())
+}
+
+/// Blocks of an engine's scripts, and templates of any engine: a file replaces the one of the same name.
+fn add_export(catalog: &mut Catalog, file: &File, name: &str) -> Result<()> {
+    if name.ends_with(".sql") {
+        catalog.export.insert(file.stem().to_string(), parse_blocks(&file.label, &file.text)?);
+    } else {
+        catalog.templates.insert(name.to_string(), file.text.clone());
+    }
     Ok(())
 }
 

@@ -61,6 +61,8 @@ pub struct Catalog {
     harness: BTreeMap<String, BTreeMap<String, Block>>,
     probes: BTreeMap<String, Vec<Block>>,
     published: PublishedWords,
+    export: BTreeMap<String, Vec<Block>>,
+    templates: BTreeMap<String, String>,
 }
 
 impl Catalog {
@@ -153,6 +155,16 @@ impl Catalog {
     /// one name the newest that is not above the version, none if that one has ended (`-- until:`, exclusive).
     pub fn probes(&self, engine: &str, version: &[u32]) -> Vec<&Block> {
         versions::select(self.probes.get(engine).map_or(&[], Vec::as_slice), version)
+    }
+
+    /// Blocks of the scripts that `export-sql` writes for an engine; empty if it has none.
+    pub fn export_blocks(&self, engine: &str) -> &[Block] {
+        self.export.get(engine).map_or(&[], Vec::as_slice)
+    }
+
+    /// A template of `export/` by its file name: `run.sh`.
+    pub fn export_text(&self, name: &str) -> Option<&str> {
+        self.templates.get(name).map(String::as_str)
     }
 
     /// The data set of this name (`standard`).

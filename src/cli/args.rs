@@ -82,6 +82,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
+    /// Write the workloads of an engine as plain scripts for its own client (psql, mariadb)
+    ExportSql(ExportArgs),
     /// Binaries of private servers: fetch them where none are installed
     Server {
         #[command(subcommand)]
@@ -130,6 +132,28 @@ pub enum Show {
         #[arg(long, value_name = "GB")]
         size: Option<f64>,
     },
+}
+
+/// Arguments of `export-sql`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Engine: postgres, mariadb
+    pub engine: String,
+    /// Suite of workloads; may be given several times [default: standard, if no workload is named]
+    #[arg(long, value_name = "NAME")]
+    pub suite: Vec<String>,
+    /// Workload by id or alias, with parameters: ID[:param=value,...]; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub workload: Vec<String>,
+    /// Nominal size in GB: big table = size x 1,000,000 rows [default: the suite's, else 0.25]
+    #[arg(long, value_name = "GB", allow_hyphen_values = true)]
+    pub size: Option<f64>,
+    /// Seed of data and keys
+    #[arg(long, default_value_t = 42, value_name = "N")]
+    pub seed: u32,
+    /// Directory to write to; it must be empty or not there
+    #[arg(long, short, value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 /// What `server` does.

@@ -51,6 +51,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Runs { what } => commands::runs::runs(&context, &what),
         Command::Report(args) => commands::report::report(&context, &args),
         Command::Overhead(args) => commands::overhead::overhead(&context, &args),
+        Command::ExportSql(args) => commands::export_sql::export(&context, &args),
         Command::Server { what } => commands::server::server(&context, &what),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man => commands::generate::man(),

@@ -145,7 +145,11 @@ fn profile<'a>(catalog: &'a Catalog, args: &TargetArgs, suite: Option<&Suite>) -
     catalog.profile(args.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
 }
 
-fn check_size(size_gb: f64) -> Result<()> {
+/// Refuses an impossible nominal size.
+///
+/// # Errors
+/// Says what is possible.
+pub fn check_size(size_gb: f64) -> Result<()> {
     if size_gb.is_finite() && size_gb > 0.0 && size_gb <= MOST_GB {
         return Ok(());
     }

@@ -71,6 +71,23 @@ pub struct BoundStatement {
     pub binds: Vec<String>,
 }
 
+impl BoundStatement {
+    /// The text with a value (or whatever stands for it) in the place of each bind.
+    pub fn with_values<'a>(&self, value: impl Fn(&str) -> &'a str) -> String {
+        if !self.sql.contains(['$']) && !self.sql.contains("?1") {
+            // Marks without numbers: one after the other.
+            let mut pieces = self.sql.split('?');
+            let first = pieces.next().unwrap_or_default().to_string();
+            return self.binds.iter().zip(pieces).fold(first, |sql, (name, piece)| sql + value(name) + piece);
+        }
+        // From the last on, so that $1 is not found in $10.
+        self.binds.iter().enumerate().rev().fold(self.sql.clone(), |sql, (index, name)| {
+            let marks = [format!("${}", index + 1), format!("?{}", index + 1)];
+            marks.iter().fold(sql, |sql, mark| sql.replace(mark, value(name)))
+        })
+    }
+}
+
 /// One alternative of a client-drive op, SQL resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Branch {

@@ -42,7 +42,9 @@ fn the_commands_of_the_readme_work_in_their_order() {
     assert!(commands.len() >= 10, "{commands:?}");
     for command in commands {
         let output = desk.path("datasheet.html").display().to_string();
-        run(&desk, &command.replace(URL, &server.admin_url("postgres")).replace("datasheet.html", &output));
+        let command = command.replace(URL, &server.admin_url("postgres")).replace("datasheet.html", &output);
+        let scripts = desk.path("scripts").display().to_string();
+        run(&desk, &command.replace("--output scripts", &format!("--output {scripts}")));
     }
     assert!(desk.path("datasheet.html").exists());
 }

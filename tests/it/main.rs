@@ -14,6 +14,7 @@ mod dataset;
 mod docs;
 mod engine_contract;
 mod every_workload;
+mod export_sql;
 mod fixture;
 mod heatmaps;
 mod mariadb;

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod data;
+pub mod export_sql;
 pub mod generate;
 pub mod list;
 pub mod overhead;

@@ -40,7 +40,11 @@ fn every_engine(catalog: &Catalog, id: &str, drive: Option<Drive>) -> String {
     ENGINES.iter().filter(|engine| engine.is_target()).map(one).collect()
 }
 
-fn find(name: &str) -> Result<&'static dyn Engine> {
+/// The engine of this name.
+///
+/// # Errors
+/// Unknown name, with the known ones.
+pub fn find(name: &str) -> Result<&'static dyn Engine> {
     engine::find(name).filter(|engine| engine.is_target()).ok_or_else(|| {
         let known: Vec<_> = ENGINES.iter().filter(|engine| engine.is_target()).map(|engine| engine.name()).collect();
         Error::usage("--engine", format!("'{name}' is no engine")).advise(format!("choose {}", known.join(", ")))

@@ -1,0 +1,83 @@
+//! `export-sql`: the workloads of an engine as plain scripts for its own client.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::show::find;
+use crate::campaign::host_cpus;
+use crate::cli::args::ExportArgs;
+use crate::cli::context::Context;
+use crate::cli::{out, paths, setting};
+use crate::error::{Error, Result};
+use crate::export::{self, Export, Script};
+use crate::plan::{self, DEFAULT_SIZE_GB};
+
+/// Suite if neither a suite nor a workload is named.
+const DEFAULT_SUITE: &str = "standard";
+
+/// Writes the scripts and says where.
+///
+/// # Errors
+/// Unknown names, an engine without stored routines, a directory that is not empty or cannot be written.
+pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
+    let catalog = context.catalog()?;
+    let engine = find(&args.engine)?;
+    if let Some(error) = export::refusal(&catalog, engine) {
+        return Err(error);
+    }
+    let suites = match (args.suite.is_empty(), args.workload.is_empty()) {
+        (true, true) => vec![DEFAULT_SUITE.to_string()],
+        _ => args.suite.clone(),
+    };
+    let of_suite = suites.first().map(|name| catalog.suite(name)).transpose()?.and_then(|suite| suite.size_gb);
+    let size_gb = args.size.or(of_suite).unwrap_or(DEFAULT_SIZE_GB);
+    setting::check_size(size_gb)?;
+    let request = plan::Request {
+        engine: engine.name().to_string(),
+        capabilities: engine.capabilities(),
+        suites,
+        workloads: args.workload.clone(),
+        jobs: Some("1".into()),
+        drive: None,
+        warmup_s: None,
+        duration_s: None,
+        ops_per_job: None,
+        time_scale: 1.0,
+        size_gb: Some(size_gb),
+        seed: u64::from(args.seed),
+        cores: host_cpus(),
+    };
+    let plan = plan::build(&catalog, &request)?;
+    let scripts = export::scripts(&Export { catalog: &catalog, engine, plan: &plan, command: paths::command_line() })?;
+    check_empty(&args.output)?;
+    scripts.iter().try_for_each(|script| write(&args.output, script))?;
+    let readme = args.output.join("README.md");
+    out::print(&format!("{} files are written; how to run them: {}", scripts.len(), readme.display()));
+    Ok(())
+}
+
+/// Scripts of an earlier export would be taken for those of this one.
+fn check_empty(dir: &Path) -> Result<()> {
+    let full = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
+    match full {
+        true => {
+            Err(Error::usage("--output", format!("{} is not empty", dir.display())).advise("choose a new directory"))
+        }
+        false => Ok(()),
+    }
+}
+
+fn write(dir: &Path, script: &Script) -> Result<()> {
+    let path = dir.join(&script.path);
+    let failed = |error: std::io::Error| {
+        Error::usage("--output", format!("{} cannot be written ({error})", path.display()))
+            .advise("choose a directory that you may write to")
+    };
+    fs::create_dir_all(path.parent().unwrap_or(dir)).map_err(failed)?;
+    fs::write(&path, &script.text).map_err(failed)?;
+    if script.executable {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! The workloads of an engine as plain scripts for its own client, for a site where no foreign program may run.
+//!
+//! Everything engine-specific stands in `catalog/export/<engine>.sql`; the shell script and the README are templates
+//! beside it. Pure: the caller writes the files.
+
+use std::collections::BTreeMap;
+
+use crate::catalog::Catalog;
+use crate::dataset::Definition;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::model::{Drive, KpmValue, Plan, Selection};
+use crate::sql::{Block, Values, fill, statement, substitute};
+
+mod load;
+mod workload;
+
+/// The data set of the catalogue's workloads.
+const DATA_SET: &str = "dbdyno";
+
+/// A file to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// Path below the output directory, with `/`.
+    pub path: String,
+    pub text: String,
+    pub executable: bool,
+}
+
+impl Script {
+    fn new(path: impl Into<String>, text: impl Into<String>) -> Script {
+        Script { path: path.into(), text: text.into(), executable: false }
+    }
+}
+
+/// What an export is made of.
+pub struct Export<'a> {
+    pub catalog: &'a Catalog,
+    pub engine: &'static dyn Engine,
+    pub plan: &'a Plan,
+    /// The command line, for the README.
+    pub command: String,
+}
+
+/// Why an engine's workloads cannot be exported, if they cannot.
+pub fn refusal(catalog: &Catalog, engine: &dyn Engine) -> Option<Error> {
+    if !engine.capabilities().drives.contains(&Drive::Database) {
+        let what = "it has no stored routines, so its workloads are loops of a client and no scripts";
+        return Some(Error::usage(engine.name(), what).advise("run them with 'dbdyno run'"));
+    }
+    catalog.export_blocks(engine.name()).is_empty().then(|| {
+        Error::usage(format!("catalog/export/{}.sql", engine.name()), "there is no such file")
+            .advise("write one as catalog/export/postgres.sql is")
+    })
+}
+
+/// The scripts of a plan whose selections are all of the database drive, or left out.
+///
+/// # Errors
+/// An engine without scripts, an error in the catalogue's SQL.
+pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
+    if let Some(error) = refusal(export.catalog, export.engine) {
+        return Err(error);
+    }
+    let set = export.catalog.dataset(DATA_SET)?;
+    let definition = Definition::parse(&set.toml, &set.toml_path)?;
+    let tables = load::Tables { export, set, definition: &definition };
+    let mut scripts = vec![
+        Script::new("create.sql", export.template("schema", &Values::new())?),
+        Script::new("load.sql", export.head()? + &tables.load()?),
+        Script::new("drop.sql", export.head()? + &tables.drop()? + &export.template("schema-drop", &Values::new())?),
+        Script::new("now.sql", export.template("now", &Values::new())?),
+        Script::new("count.sql", tables.counts()?),
+    ];
+    let exportable = export.plan.selections.iter().filter(|selection| selection.drive == Drive::Database);
+    let mut exported: BTreeMap<String, &Selection> = BTreeMap::new();
+    for selection in exportable {
+        let name = directory(selection);
+        if !exported.contains_key(&name) {
+            scripts.extend(workload::scripts(&tables, selection, &name)?);
+            exported.insert(name, selection);
+        }
+    }
+    let client = export.block("client")?.text.clone();
+    let run = fill(export.text("run.sh")?, &Values::from([("client".to_string(), client)]));
+    scripts.push(Script { executable: true, ..Script::new("run.sh", run) });
+    scripts.push(Script::new("README.md", readme(export, &tables, &exported)?));
+    Ok(scripts)
+}
+
+/// `TP-LIGHT` or, with chosen parameters, `TP-LIGHT.update_pct-40`: one word without what a shell would touch.
+fn directory(selection: &Selection) -> String {
+    let params = selection.chosen.iter().map(|(name, value)| format!(".{name}-{value}"));
+    std::iter::once(selection.workload.id.clone()).chain(params).collect()
+}
+
+impl Export<'_> {
+    fn block(&self, name: &str) -> Result<&Block> {
+        self.catalog.export_blocks(self.engine.name()).iter().find(|block| block.name == name).ok_or_else(|| {
+            let place = format!("catalog/export/{}.sql", self.engine.name());
+            Error::usage(place, format!("there is no block '{name}'"))
+        })
+    }
+
+    /// A block with its values, ended by a newline.
+    fn template(&self, name: &str, values: &Values) -> Result<String> {
+        Ok(format!("{}\n", substitute(self.block(name)?, values, &[])?.trim_end()))
+    }
+
+    /// What every script begins with.
+    fn head(&self) -> Result<String> {
+        self.template("head", &Values::new())
+    }
+
+    /// A statement as the client takes it from a script; nothing for one that says that there is nothing to do.
+    fn statement(&self, sql: &str) -> Result<String> {
+        match statement(sql) {
+            "" => Ok(String::new()),
+            sql => self.template("statement", &Values::from([("sql".to_string(), sql.to_string())])),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<&str> {
+        self.catalog
+            .export_text(name)
+            .ok_or_else(|| Error::usage(format!("catalog/export/{name}"), "there is no such file"))
+    }
+}
+
+fn readme(export: &Export<'_>, tables: &load::Tables<'_>, exported: &BTreeMap<String, &Selection>) -> Result<String> {
+    let line = |(name, selection): (&String, &&Selection)| {
+        let workload = &selection.workload;
+        let codes: Vec<_> = workload.aliases.iter().map(|alias| alias.code.as_str()).collect();
+        format!("| {name} | {} | {} | {} |", workload.title, codes.join(", "), workload.kpm.unit)
+    };
+    let workloads: Vec<String> = exported.iter().map(line).collect();
+    let client_only = export.plan.selections.iter().filter(|selection| selection.drive != Drive::Database);
+    let client_only = client_only.map(|selection| (selection.workload.id.clone(), client_reason(selection)));
+    let left_out = export.plan.left_out.iter().cloned().chain(client_only);
+    let mut left_out: Vec<String> = left_out.map(|(id, reason)| format!("- {id}: {reason}")).collect();
+    left_out.dedup();
+    let values = [
+        ("engine", export.engine.name().to_string()),
+        ("command", export.command.clone()),
+        ("version", env!("CARGO_PKG_VERSION").to_string()),
+        ("size", export.plan.size_gb.to_string()),
+        ("seed", export.plan.seed.to_string()),
+        ("client", export.block("client")?.text.clone()),
+        ("connect", export.block("connect")?.text.clone()),
+        ("example", exported.keys().next().cloned().unwrap_or_default()),
+        ("tables", tables.describe()),
+        ("workloads", workloads.join("\n")),
+        ("left_out", if left_out.is_empty() { "nothing".to_string() } else { left_out.join("\n") }),
+    ];
+    Ok(fill(export.text("README.md")?, &values.map(|(name, value)| (name.to_string(), value)).into()))
+}
+
+fn client_reason(selection: &Selection) -> String {
+    let stated = selection.workload.undrivable.get(Drive::Database.name()).cloned();
+    stated.unwrap_or_else(|| "it has no form inside the database".into())
+}
+
+/// What the workload's metric is counted from by `run.sh`, factor and unit; none for one that needs counters or facts
+/// of the loaded data.
+fn kpm_line(selection: &Selection) -> Option<String> {
+    let kpm = &selection.workload.kpm;
+    let single = if selection.parts.len() == 1 { selection.parts.first() } else { None };
+    let (source, factor) = match &kpm.value {
+        KpmValue::Ops => ("ops_per_s", 1.0),
+        KpmValue::Rows => ("rows_per_s", 1.0),
+        KpmValue::ServiceTime => ("mean_us", 1e-6),
+        KpmValue::Units => ("ops_per_s", single?.work.eval(&single?.facts).ok()?),
+        KpmValue::Counter(_) | KpmValue::CounterBlocks(_) => return None,
+    };
+    Some(format!("{source} {} {}\n", factor * kpm.scale, kpm.unit.replace(' ', "_")))
+}

@@ -1,0 +1,77 @@
+//! The scripts of one workload: setup, a job of each part, teardown.
+
+use crate::error::Result;
+use crate::model::{BoundStatement, JobCode, PartPlan, Selection};
+use crate::sql::{Values, fill};
+
+use super::load::Tables;
+use super::{Export, Script, kpm_line};
+
+/// Marks that `run.sh` fills in, by the names of the binds of a routine's call.
+const MARKS: [(&str, &str); 3] = [("job", "__JOB__"), ("jobs", "__JOBS__"), ("stride", "__STRIDE__")];
+/// More ops than any window holds.
+const MAX_OPS: &str = "1000000000000";
+/// The call before the jobs wait for their common start: plans are made, the first blocks touched.
+const WARM_CALL_US: &str = "100000";
+
+pub(super) fn scripts(tables: &Tables<'_>, selection: &Selection, name: &str) -> Result<Vec<Script>> {
+    let export = tables.export;
+    let path = |file: &str| format!("workloads/{name}/{file}");
+    let (mut setup, mut teardown) = (export.head()?, export.head()?);
+    let mut scripts = Vec::new();
+    for (at, part) in selection.parts.iter().enumerate() {
+        setup += &statements(export, &part.setup_sql())?;
+        teardown += &statements(export, &part.teardown_sql())?;
+        for (kind, text) in jobs(export, part)? {
+            scripts.push(Script::new(path(&format!("part-{}.{kind}.sql", at + 1)), text));
+        }
+    }
+    let warm = selection.tables.iter().filter(|table| selection.workload.warm.contains(&table.kind));
+    for table in warm {
+        setup += &tables.warm(table)?;
+    }
+    scripts.push(Script::new(path("setup.sql"), setup));
+    scripts.push(Script::new(path("teardown.sql"), teardown));
+    scripts.extend(kpm_line(selection).map(|line| Script::new(path("kpm"), line)));
+    Ok(scripts)
+}
+
+fn statements(export: &Export<'_>, statements: &[String]) -> Result<String> {
+    let open = Values::from([("jobs".to_string(), "__JOBS__".to_string())]);
+    statements.iter().map(|sql| export.statement(&fill(sql, &open))).collect()
+}
+
+/// The scripts of a part's job: a warm-up and a loop, or the call of one transaction.
+fn jobs(export: &Export<'_>, part: &PartPlan) -> Result<Vec<(&'static str, String)>> {
+    let JobCode::Routine(routine) = &part.code else { return Ok(Vec::new()) };
+    if routine.per_op {
+        let seed = &export.block("random-seed")?.text;
+        return Ok(vec![("calls", call(&routine.call, "0", seed) + ";\n")]);
+    }
+    let session = export.head()? + &statements(export, &part.session)?;
+    let with = |calls: [(&str, String); 1], template: &str, warm: &str| {
+        let mut values = Values::from([("session".to_string(), session.clone())]);
+        values.extend(calls.map(|(name, text)| (name.to_string(), text)));
+        values.insert("warm_call".into(), warm.to_string());
+        export.template(template, &values)
+    };
+    let timed = |slice_us: &str| call(&routine.call, slice_us, "__SEED__");
+    let probe = with(
+        [("probe_call", call(&routine.call, "__WARMUP_US__", "__SEED__").replace("__STRIDE__", "1"))],
+        "probe",
+        "",
+    )?;
+    let job = with([("call", timed("__WINDOW_US__"))], "job", &timed(WARM_CALL_US))?;
+    Ok(vec![("probe", probe), ("job", job)])
+}
+
+/// The call with marks and values in the place of its binds.
+fn call(statement: &BoundStatement, slice_us: &str, seed: &str) -> String {
+    let value = |name: &str| match name {
+        "slice_us" => slice_us,
+        "max_ops" => MAX_OPS,
+        "seed" => seed,
+        other => MARKS.iter().find(|mark| mark.0 == other).map_or("null", |mark| mark.1),
+    };
+    statement.with_values(value)
+}
