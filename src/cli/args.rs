@@ -234,7 +234,8 @@ pub enum DriveArg {
 #[derive(Debug, Clone, Args)]
 pub struct TargetArgs {
     /// sqlite (an embedded database in a private file), postgres (a private server of the installed binaries), or the
-    /// URL of an existing server: postgres://user@host:port/db (password from PGPASSWORD, ~/.pgpass or a prompt)
+    /// URL of an existing server: postgres://user@host:port/db, mariadb://user@host:port (password from PGPASSWORD or MYSQL_PWD,
+    /// ~/.pgpass or ~/.my.cnf, or a prompt)
     #[arg(default_value = "sqlite")]
     pub target: String,
     /// Nominal size in GB: big table = size x 1,000,000 rows [default: the suite's or profile's]
