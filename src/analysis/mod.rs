@@ -1,5 +1,6 @@
 //! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions, no I/O.
 
+pub mod compare;
 pub mod contract;
 pub mod crosscheck;
 pub mod derive;
@@ -13,6 +14,7 @@ pub mod published;
 pub mod ramp;
 pub mod rates;
 mod samples;
+pub mod scaling;
 pub mod scope;
 pub mod slips;
 pub mod threads;

@@ -120,7 +120,7 @@ fn ops(test: &TestResult) -> Option<RampFigure<'_>> {
 }
 
 /// True if a publication only states it, as speed or throughput: its run table, if it has one, goes before.
-fn is_statement(test: &TestResult) -> bool {
+pub(super) fn is_statement(test: &TestResult) -> bool {
     test.published.as_ref().is_some_and(|published| published.kind != PublishedKind::Point)
 }
 

@@ -94,6 +94,10 @@ fn is_catalogue_file(path: &str) -> bool {
         "export" => data || path.ends_with(".sh") || path.ends_with(".md"),
         _ => false,
     }
+    matches!(
+        folder,
+        "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes" | "published" | "comparison"
+    ) && (path.ends_with(".toml") || path.ends_with(".sql"))
 }
 
 fn sorted(mut files: Vec<File>) -> Vec<File> {

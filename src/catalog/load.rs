@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::sql::{Block, BlockSet, parse_blocks};
 
 use super::files::File;
-use super::wire::{GroupFile, line_of, read_toml};
+use super::wire::{EffectsFile, GroupFile, line_of, read_toml};
 use super::{Catalog, DataSet, Entry, Group, Profile, Suite, versions};
 
 /// Adds `files`; what has the same id or name as before is replaced.
@@ -24,6 +24,7 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
             ["harness", _] => add_harness(catalog, file)?,
             ["probes", _] => add_probes(catalog, file)?,
             ["export", name] => add_export(catalog, file, name)?,
+            ["comparison", "effects.toml"] => add_effects(catalog, file)?,
             ["published", _] => super::published::add(&mut catalog.published, file)?,
             _ => return Err(misplaced(file)),
         }
@@ -111,6 +112,13 @@ fn add_profile(catalog: &mut Catalog, file: &File) -> Result<()> {
     catalog.profiles.retain(|known| known.id != profile.id);
     catalog.profiles.push(profile);
     catalog.profiles.sort_by(|a, b| a.size_gb.total_cmp(&b.size_gb));
+    Ok(())
+}
+
+/// Rules of a later layer are looked at first.
+fn add_effects(catalog: &mut Catalog, file: &File) -> Result<()> {
+    let EffectsFile { effect } = read_toml(file)?;
+    catalog.effects.splice(0..0, effect);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::Workload;
+use crate::model::{Effect, Workload};
 use crate::sql::{Block, BlockSet};
 
 mod check;
@@ -63,6 +63,7 @@ pub struct Catalog {
     published: PublishedWords,
     export: BTreeMap<String, Vec<Block>>,
     templates: BTreeMap<String, String>,
+    effects: Vec<Effect>,
 }
 
 impl Catalog {
@@ -129,6 +130,10 @@ impl Catalog {
         &self.profiles
     }
 
+    /// Which groups a difference between disclosures touches; the first rule that speaks of a fact decides.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
     /// What the words of publications mean.
     pub fn published(&self) -> &PublishedWords {
         &self.published

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::error::{Error, Result};
-use crate::model::{Alias, Answer, Bind, Claim, ClientBranch, Expr, Kpm, Param, Part, Workload};
+use crate::model::{Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Param, Part, Workload};
 
 use super::files::File;
 
@@ -25,6 +25,14 @@ pub(super) fn read_toml<T: DeserializeOwned>(file: &File) -> Result<T> {
 /// Line of a byte, from 1.
 pub(super) fn line_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// `comparison/effects.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EffectsFile {
+    #[serde(default)]
+    pub effect: Vec<Effect>,
 }
 
 /// `workloads/<group>/group.toml`.

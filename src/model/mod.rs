@@ -4,6 +4,7 @@
 
 pub mod counters;
 pub mod disclosure;
+pub mod effect;
 pub mod expr;
 pub mod kpm;
 pub mod plan;
@@ -16,6 +17,7 @@ pub mod workload;
 
 pub use counters::Counters;
 pub use disclosure::Disclosure;
+pub use effect::Effect;
 pub use expr::{Expr, Facts};
 pub use kpm::{Better, Kpm, KpmValue};
 pub use plan::{

@@ -86,7 +86,7 @@ fn clock_units(best: f64, values: &[f64]) -> Option<u32> {
         values.iter().all(|value| whole(time(*units, *value)))
     };
     let varied = values.iter().any(|value| *value < best);
-    let fitting = UNITS.into_iter().filter(fits).filter(|_| varied);
+    let fitting = UNITS.filter(fits).filter(|_| varied);
     fitting.min_by(|a, b| f64::total_cmp(&misfit(*a), &misfit(*b)))
 }
 

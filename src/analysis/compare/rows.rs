@@ -1,0 +1,216 @@
+//! The figures of a pair side by side.
+
+use super::metric::{self, Metric, Reading, best, cpu_busy_pct, readings, service_ms};
+use super::pairs::Pair;
+use super::{Comparison, EqualJobs, GroupMean, Kind, Noise, NotCompared, Row, Side};
+use crate::analysis::slips;
+use crate::model::{Better, PublishedKind, RunRecord, Status, TestResult};
+
+/// What every row needs beside its figures.
+pub struct Context<'a> {
+    noise: &'a Noise,
+    /// Cores and licences of base and other, if both are known.
+    cores: Option<(f64, f64)>,
+    licences: Option<(f64, f64)>,
+}
+
+impl<'a> Context<'a> {
+    /// Cores count only where the platform tables do not contradict the CPU figures.
+    pub fn new(base: &Side<'_>, other: &Side<'_>, noise: &'a Noise) -> Context<'a> {
+        let sound = [base, other].iter().all(|side| slips::of_platform(side.run, side.tests).is_empty());
+        let both = |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
+        let cores = both("hardware", "cores").filter(|_| sound);
+        Context { noise, cores, licences: both("licence", "licences_needed") }
+    }
+}
+
+fn number(run: &RunRecord, section: &str, fact: &str) -> Option<f64> {
+    run.disclosure.get(section, fact).parse().ok().filter(|value: &f64| *value > 0.0)
+}
+
+/// Adds everything that a pair of workloads gives.
+pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) {
+    let mut metrics: Vec<Metric> = Vec::new();
+    for (metric, _) in pair.base.iter().flat_map(|test| metric::all(test)) {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    for kind in [Kind::Speed, Kind::Throughput] {
+        let Some((own, foreign)) = kpms(pair, kind) else { continue };
+        if own.is_same(&foreign) {
+            comparison.kpms.extend(row(context, pair, kind, &own));
+        } else {
+            let why = format!("{} against {}: not the same figure", own.name, foreign.name);
+            comparison.not_compared.push(NotCompared { label: pair.subject.label(), kind: Some(kind), why });
+        }
+        let further = metrics.iter().filter(|metric| **metric != own && metric.better == Better::Higher);
+        comparison.further.extend(further.filter_map(|metric| row(context, pair, kind, metric)));
+        comparison.further.extend(service_row(context, pair, kind));
+    }
+    comparison.equal_jobs.extend(equal_jobs(context, pair));
+}
+
+/// The KPMs of both at one job, or where the ramps are best.
+fn kpms(pair: &Pair<'_>, kind: Kind) -> Option<(Metric, Metric)> {
+    let of = |tests: &[&TestResult]| {
+        let mut known = tests.iter().filter(|test| test.kpm_value.is_some());
+        let fits = |test: &&&TestResult| match (kind, &test.published) {
+            (Kind::Speed, Some(published)) => test.jobs == 1 && published.kind != PublishedKind::Throughput,
+            (Kind::Throughput, Some(published)) => published.kind != PublishedKind::Speed,
+            (Kind::Speed, None) => test.jobs == 1,
+            (Kind::Throughput, None) => true,
+        };
+        let test = known.find(fits)?;
+        Some(if kind == Kind::Throughput { rate(test) } else { Metric::kpm(test) })
+    };
+    of(&pair.base).zip(of(&pair.other))
+}
+
+/// The metric in which throughput is stated: the KPM, or a rate beside a time.
+fn rate(test: &TestResult) -> Metric {
+    let metrics = metric::all(test).into_iter().map(|(metric, _)| metric);
+    let kpm = Metric::kpm(test);
+    let rate = metrics.filter(|metric| metric.better == Better::Higher).next();
+    if kpm.better == Better::Higher { kpm } else { rate.unwrap_or(kpm) }
+}
+
+/// The readings of both for a row, if both have one.
+fn both<'a>(pair: &Pair<'a>, kind: Kind, metric: &Metric) -> Option<(Reading<'a>, Reading<'a>)> {
+    let of = |tests: &[&'a TestResult]| match kind {
+        Kind::Speed => readings(tests, metric, PublishedKind::Speed).into_iter().find(|reading| reading.jobs == 1),
+        Kind::Throughput => best(readings(tests, metric, PublishedKind::Throughput), metric.better),
+    };
+    let (base, other) = of(&pair.base).zip(of(&pair.other))?;
+    // A time at one job was a speed already.
+    let again = kind == Kind::Throughput && metric.better == Better::Lower && (base.jobs, other.jobs) == (1, 1);
+    (!again).then_some((base, other))
+}
+
+fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
+    let (base, other) = both(pair, kind, metric)?;
+    Some(make(context, pair, kind, metric, &base, &other))
+}
+
+/// Service times at one job, or at full load: where throughput is best.
+fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row> {
+    let metric = Metric::service_time();
+    if kind == Kind::Speed {
+        return row(context, pair, kind, &metric);
+    }
+    let of = |tests: &[&'_ TestResult]| tests.iter().find(|test| test.kpm_value.is_some()).map(|test| rate(test));
+    let (own, foreign) = of(&pair.base).zip(of(&pair.other))?;
+    let full = |tests, metric: &Metric| best(readings(tests, metric, PublishedKind::Throughput), metric.better);
+    let base = full(&pair.base, &own).and_then(at_service_time)?;
+    let other = full(&pair.other, &foreign).and_then(at_service_time)?;
+    Some(make(context, pair, kind, &metric, &base, &other))
+}
+
+fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
+    Some(Reading { value: service_ms(reading.test)?, repeats: Vec::new(), ..reading })
+}
+
+fn make(
+    context: &Context<'_>,
+    pair: &Pair<'_>,
+    kind: Kind,
+    metric: &Metric,
+    base: &Reading<'_>,
+    other: &Reading<'_>,
+) -> Row {
+    let ratio = context.noise.ratio(base, other);
+    let known = |jobs: u32| (jobs > 0).then_some(jobs);
+    let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
+    let is_rate = metric.better == Better::Higher;
+    let jobs = known(base.jobs).zip(known(other.jobs)).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
+    let (status, reasons) = verdict(pair, base.test, other.test);
+    Row {
+        subject: pair.subject.clone(),
+        kind,
+        metric: metric.name.clone(),
+        unit: metric.unit.clone(),
+        better: metric.better,
+        base: base.value,
+        other: other.value,
+        base_jobs: known(base.jobs),
+        other_jobs: known(other.jobs),
+        ratio,
+        status,
+        reasons,
+        base_service_ms: service_ms(base.test),
+        other_service_ms: service_ms(other.test),
+        per_job: per(jobs).filter(|_| is_rate),
+        per_core: per(context.cores).filter(|_| is_rate),
+        per_licence: per(context.licences).filter(|_| is_rate),
+    }
+}
+
+/// The worse of both verdicts and what makes the two hard to compare.
+fn verdict(pair: &Pair<'_>, base: &TestResult, other: &TestResult) -> (Status, Vec<String>) {
+    let cautioned = if pair.cautions.is_empty() { Status::Valid } else { Status::Conditional };
+    let status = cautioned.max(base.verdict.status).max(other.verdict.status);
+    let own = [base, other].into_iter().flat_map(|test| &test.verdict.reasons);
+    let lowering = own.filter(|reason| reason.status > Status::Valid).map(|reason| reason.text.clone());
+    let mut reasons: Vec<String> = pair.cautions.iter().cloned().chain(lowering).collect();
+    reasons.dedup();
+    (status, reasons)
+}
+
+fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
+    let first = |tests: &[&TestResult]| tests.iter().find(|test| test.kpm_value.is_some()).map(|test| rate(test));
+    let Some((own, foreign)) = first(&pair.base).zip(first(&pair.other)) else { return Vec::new() };
+    if !own.is_same(&foreign) {
+        return Vec::new();
+    }
+    let all = |tests: &[&'_ TestResult]| -> Option<f64> {
+        best(readings(tests, &own, PublishedKind::Point), own.better).map(|best| best.value)
+    };
+    let (most_base, most_other) = (all(&pair.base), all(&pair.other));
+    let theirs = readings(&pair.other, &own, PublishedKind::Point);
+    let ours = readings(&pair.base, &own, PublishedKind::Point);
+    let common = ours.iter().filter(|reading| reading.jobs > 0).filter_map(|base| {
+        let other = theirs.iter().find(|other| other.jobs == base.jobs)?;
+        Some((base, other))
+    });
+    let is_rate = own.better == Better::Higher;
+    let share = |value: f64, most: Option<f64>| most.map(|most| value / most).filter(|_| is_rate);
+    common
+        .map(|(base, other)| EqualJobs {
+            subject: pair.subject.clone(),
+            jobs: base.jobs,
+            metric: own.name.clone(),
+            unit: own.unit.clone(),
+            better: own.better,
+            base: base.value,
+            other: other.value,
+            ratio: context.noise.ratio(base, other),
+            base_utilisation: share(base.value, most_base),
+            other_utilisation: share(other.value, most_other),
+            base_cpu_busy_pct: cpu_busy_pct(base.test),
+            other_cpu_busy_pct: cpu_busy_pct(other.test),
+            base_service_ms: service_ms(base.test),
+            other_service_ms: service_ms(other.test),
+            status: verdict(pair, base.test, other.test).0,
+        })
+        .collect()
+}
+
+/// Geometric means per group and kind over figures that are not invalid, from two workloads on.
+pub fn group_means(rows: &[Row]) -> Vec<GroupMean> {
+    let mut means: Vec<(GroupMean, f64)> = Vec::new();
+    for row in rows.iter().filter(|row| row.status < Status::Invalid && row.ratio.value > 0.0) {
+        let log = match row.better {
+            Better::Higher => row.ratio.value.ln(),
+            Better::Lower => -row.ratio.value.ln(),
+        };
+        match means.iter_mut().find(|(mean, _)| mean.group == row.subject.group && mean.kind == row.kind) {
+            Some((mean, sum)) => (mean.workloads, *sum) = (mean.workloads + 1, *sum + log),
+            None => {
+                let mean = GroupMean { group: row.subject.group.clone(), kind: row.kind, ratio: 1.0, workloads: 1 };
+                means.push((mean, log));
+            }
+        }
+    }
+    let mean = |(mean, sum): (GroupMean, f64)| GroupMean { ratio: (sum / mean.workloads as f64).exp(), ..mean };
+    means.into_iter().map(mean).filter(|mean| mean.workloads > 1).collect()
+}
