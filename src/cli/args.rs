@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::values::{Label, Seconds};
+use super::values::{Label, Percent, Seconds};
 
 /// A dynamometer for database platforms: small, well-understood workloads inside a database and from the client,
 /// from one job to saturation, turned into key performance metrics with a verdict beside every number.
@@ -80,6 +80,8 @@ pub enum Command {
     },
     /// Write a report of stored runs (--format text|markdown|csv|json)
     Report(ReportArgs),
+    /// Compare runs with the first one: what differs, ratios with intervals, findings (--format text|markdown|html|csv|json)
+    Compare(CompareArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
     /// Write the workloads of an engine as plain scripts for its own client (psql, mariadb)
@@ -216,6 +218,23 @@ pub struct ReportArgs {
     pub kind: String,
     /// Ids, names or 'last' [default: last]
     pub runs: Vec<String>,
+    /// File to write [default: standard output]
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Ids, names or 'last'; the first is the base
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Exit with 1 if a figure is worse by more than this beyond the noise, or invalid: 5%
+    #[arg(long, value_name = "PERCENT")]
+    pub fail_below: Option<Percent>,
+    /// Also write the result as JUnit XML, with the same limit [default limit: 0%]
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// File to write [default: standard output]
     #[arg(long, short)]
     pub output: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Values of the command line that are more than a word: durations and labels.
+//! Values of the command line that are more than a word: durations, percentages and labels.
 
 use std::str::FromStr;
 
@@ -21,6 +21,22 @@ impl FromStr for Seconds {
             Ok(Seconds(seconds))
         } else {
             Err(format!("'{text}' is no duration; write 10s, 500ms or 2m"))
+        }
+    }
+}
+
+/// A fraction, written in percent: `5%` or `5`.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Percent(pub f64);
+
+impl FromStr for Percent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.trim().trim_end_matches('%').trim().parse::<f64>();
+        match number {
+            Ok(percent) if (0.0..100.0).contains(&percent) => Ok(Percent(percent / 100.0)),
+            _ => Err(format!("'{text}' is no percentage; write 5%")),
         }
     }
 }
@@ -56,6 +72,14 @@ mod tests {
         }
         for junk in ["", "ten", "-1s", "10 parsecs", "inf"] {
             assert!(junk.parse::<Seconds>().is_err(), "{junk}");
+        }
+    }
+
+    #[test]
+    fn percentages_with_and_without_the_sign() {
+        assert_eq!(("5%".parse(), "2.5".parse()), (Ok(Percent(0.05)), Ok(Percent(0.025))));
+        for junk in ["", "%", "-1%", "100%", "NaN", "five"] {
+            assert!(junk.parse::<Percent>().is_err(), "{junk}");
         }
     }
 

@@ -3,20 +3,24 @@
 //! A report measures nothing and opens no database. Adding one: one file here and one line in [`REPORTS`].
 
 pub mod columns;
+pub mod compare;
 pub mod datasheet;
 pub mod document;
 pub mod format;
 pub mod heatmap;
 mod identity;
+pub mod junit;
 pub mod kpm;
 pub mod kpm_columns;
 mod kpm_parts;
 mod method;
 pub mod page;
 pub mod platform;
+pub mod points;
 pub mod ramp_charts;
 mod ramps;
 pub mod run_json;
+pub mod scaling;
 pub mod shade;
 mod test_charts;
 
@@ -73,7 +77,7 @@ impl Input {
     }
 
     /// Names of the runs, for columns: the name given, else `run 7`; the id is added to names that stand twice.
-    fn platforms(&self) -> Vec<String> {
+    pub fn platforms(&self) -> Vec<String> {
         let name = |data: &RunTests| data.run.name.clone().unwrap_or_else(|| format!("run {}", data.run.id));
         let names: Vec<String> = self.runs.iter().map(name).collect();
         let stands_twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
@@ -110,6 +114,8 @@ pub const REPORTS: &[&dyn Report] = &[
     &datasheet::Datasheet,
     &heatmap::HeatmapReport,
     &ramp_charts::RampReport,
+    &scaling::ScalingReport,
     &platform::PlatformReport,
+    &points::PointsReport,
     &page::Page,
 ];

@@ -1,7 +1,11 @@
 //! Platform tables: everything that was disclosed about each run's platform, side by side.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::{Input, Report};
+use crate::analysis::slips;
+use crate::model::RunRecord;
 
 /// `report platform`.
 pub struct PlatformReport;
@@ -41,8 +45,9 @@ pub fn sections(input: &Input) -> Vec<Section> {
         }
     }
     let tables = names.into_iter().filter_map(|name| table(input, name));
+    let tables = tables.chain(benchmark(input)).chain(as_published(input));
     let section = |table: Table| Section { title: table.name.clone(), blocks: vec![Block::Table(table)] };
-    tables.map(section).collect()
+    tables.map(section).chain(contradictions(input)).collect()
 }
 
 /// The facts of one section, a column per run; none without a fact.
@@ -79,4 +84,62 @@ fn row(input: &Input, section: &str, key: &str, table: &mut Table) -> Vec<Cell> 
     };
     let cells: Vec<Cell> = values.into_iter().map(cell).collect();
     [Cell::text(key)].into_iter().chain(differs).chain(cells).collect()
+}
+
+/// How the runs were made.
+fn benchmark(input: &Input) -> Option<Table> {
+    type Fact = (&'static str, fn(&RunRecord) -> Option<String>);
+    const FACTS: &[Fact] = &[
+        ("kind", |run| Some(run.kind.name().into())),
+        ("target", |run| Some(run.target.clone())),
+        ("engine", |run| Some(run.engine.clone())),
+        ("suite", |run| Some(run.suite.clone())),
+        ("date", |run| Some(run.started_at.clone())),
+        ("size_gb", |run| Some(run.size_gb).filter(|size| *size > 0.0).map(|size| size.to_string())),
+        ("data_set", |run| Some(run.data_set_id.clone())),
+        ("study", |run| run.provenance.as_ref().map(|from| from.study.clone())),
+        ("sources", |run| run.provenance.as_ref().map(|from| from.sources.join(", "))),
+    ];
+    let facts = |run: &RunRecord| FACTS.iter().filter_map(|(name, get)| Some(((*name).into(), get(run)?))).collect();
+    let names: Vec<&str> = FACTS.iter().map(|(name, _)| *name).collect();
+    own_table(input, "Benchmark", &names, facts)
+}
+
+/// Every attribute of published platform tables, in the words of the reference data.
+fn as_published(input: &Input) -> Option<Table> {
+    let facts = |run: &RunRecord| run.provenance.as_ref().map(|from| from.attributes.clone()).unwrap_or_default();
+    let known: BTreeSet<String> = input.runs.iter().flat_map(|data| facts(&data.run).into_keys()).collect();
+    let names: Vec<&str> = known.iter().map(String::as_str).collect();
+    own_table(input, "As published", &names, facts)
+}
+
+/// A table of facts that do not stand in the disclosure; a fact that a run does not have is left empty.
+fn own_table(
+    input: &Input,
+    title: &str,
+    names: &[&str],
+    facts: impl Fn(&RunRecord) -> BTreeMap<String, String>,
+) -> Option<Table> {
+    let runs: Vec<BTreeMap<String, String>> = input.runs.iter().map(|data| facts(&data.run)).collect();
+    let row = |name: &&str| {
+        let values: Vec<Option<&String>> = runs.iter().map(|facts| facts.get(*name)).collect();
+        let differs = values.iter().any(|value| *value != values[0]);
+        let mark = (values.len() > 1).then(|| if differs { Cell::text(DIFFERS) } else { Cell::Empty });
+        let cells: Vec<Cell> = values.iter().map(|value| value.map_or(Cell::Empty, Cell::text)).collect();
+        [Cell::text(*name)].into_iter().chain(mark).chain(cells).collect()
+    };
+    let known = names.iter().filter(|name| runs.iter().any(|facts| facts.contains_key(**name)));
+    let rows: Vec<Vec<Cell>> = known.map(row).collect();
+    let name = format!("Platform: {title}");
+    (!rows.is_empty()).then(|| Table { name, columns: columns(input), rows, ..Table::default() })
+}
+
+/// Where a platform table contradicts the CPU figures of the same run.
+fn contradictions(input: &Input) -> Option<Section> {
+    let found = input.runs.iter().zip(input.platforms()).flat_map(|(data, name)| {
+        let slips = slips::of_platform(&data.run, &data.tests);
+        slips.into_iter().map(move |slip| Block::Paragraph(format!("{name}: {}: {}.", slip.status, slip.text)))
+    });
+    let blocks: Vec<Block> = found.collect();
+    (!blocks.is_empty()).then(|| Section { title: "Platform: contradictions".into(), blocks })
 }

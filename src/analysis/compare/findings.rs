@@ -14,6 +14,10 @@ pub struct Finding {
     pub text: String,
 }
 
+/// Published figures have no interval; they are rounded, and some are timed in whole seconds: smaller changes stand in the
+/// table only.
+const WORTH_SAYING: f64 = 0.05;
+
 /// All findings: doubts first, then what differs, then the figures, the largest changes first.
 pub fn findings(comparison: &Comparison, base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
     let mut found = slip_findings(base, other);
@@ -89,7 +93,8 @@ fn groups(comparison: &Comparison) -> Vec<Finding> {
 
 fn rows(comparison: &Comparison) -> Vec<Finding> {
     let mut rows: Vec<&Row> = comparison.kpms.iter().filter(|row| row.status < Status::Invalid).collect();
-    rows.retain(|row| row.change() != Change::Same);
+    let is_worth_saying = |row: &Row| row.ratio.low.is_some() || (row.ratio.value - 1.0).abs() >= WORTH_SAYING;
+    rows.retain(|row| row.change() != Change::Same && is_worth_saying(row));
     let size = |row: &Row| row.ratio.value.ln().abs();
     rows.sort_by(|a, b| (b.kind, size(b)).partial_cmp(&(a.kind, size(a))).unwrap_or(std::cmp::Ordering::Equal));
     rows.into_iter().map(|row| finding(row.kind.name(), sentence(row))).collect()

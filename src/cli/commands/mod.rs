@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod check;
+pub mod compare;
 pub mod data;
 pub mod export_sql;
 pub mod generate;

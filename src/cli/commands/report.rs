@@ -9,7 +9,7 @@ use crate::cli::out;
 use crate::cli::paths::command_line;
 use crate::error::{Error, Result};
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
-use crate::report::{Input, REPORTS, Report, RunTests};
+use crate::report::{Document, Input, REPORTS, Report, RunTests};
 
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
@@ -29,10 +29,20 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 /// As [`report`].
 pub fn render(context: &Context, kind: &str, runs: &[String], output: Option<&Path>) -> Result<()> {
     let report = find(kind)?;
-    let format = chosen_format(context, report, output)?;
+    let format = chosen_format(context, report.format(), output)?;
     let input = load(context, runs)?;
     check_output(format, output)?;
     write(&format.render(&report.build(&input), options(context, output))?, output)
+}
+
+/// Writes a document in the form asked for, to a file or to standard output.
+///
+/// # Errors
+/// Unknown formats; an unwritable file.
+pub fn write_form(context: &Context, document: &Document, output: Option<&Path>, options: Options) -> Result<()> {
+    let format = chosen_format(context, "text", output)?;
+    check_output(format, output)?;
+    write(&format.render(document, options)?, output)
 }
 
 /// The report of this name.
@@ -40,19 +50,21 @@ pub fn render(context: &Context, kind: &str, runs: &[String], output: Option<&Pa
 /// # Errors
 /// Names the known reports.
 pub fn find(kind: &str) -> Result<&'static dyn Report> {
-    REPORTS.iter().copied().find(|report| report.name() == kind).ok_or_else(|| {
+    // A report of several runs may be asked for in the plural: `platforms`, `ramps`.
+    let is_asked = |report: &&dyn Report| report.name() == kind || kind.strip_suffix('s') == Some(report.name());
+    REPORTS.iter().copied().find(is_asked).ok_or_else(|| {
         let known: Vec<_> = REPORTS.iter().map(|report| report.name()).collect();
         Error::usage("report", format!("'{kind}' is no report")).advise(format!("choose {}", known.join(", ")))
     })
 }
 
-/// `--format`; else what the file's ending says; else the report's own.
-fn chosen_format(context: &Context, report: &dyn Report, output: Option<&Path>) -> Result<&'static dyn Format> {
+/// `--format`; else what the file's ending says; else the usual one.
+fn chosen_format(context: &Context, usual: &str, output: Option<&Path>) -> Result<&'static dyn Format> {
     let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
     let by_ending = output.and_then(|path| format_of_file(path).ok());
     let name = match (&context.global.format, by_ending) {
         (None, Some(format)) => return Ok(format),
-        (None, None) => report.format().to_string(),
+        (None, None) => usual.to_string(),
         (Some(_), _) => context.format(&names)?,
     };
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| Error::usage("--format", "unknown"))
@@ -102,7 +114,11 @@ fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
         .advise(format!("give --output FILE.{}", format.extension())))
 }
 
-fn load(context: &Context, runs: &[String]) -> Result<Input> {
+/// The runs with their tests.
+///
+/// # Errors
+/// Unknown runs.
+pub fn load(context: &Context, runs: &[String]) -> Result<Input> {
     let store = context.existing_store()?;
     let runs = runs.iter().map(|name| {
         let run = store.run(name)?;
@@ -122,7 +138,8 @@ pub fn group_titles(context: &Context) -> Result<Vec<(String, String)>> {
     Ok(catalog.groups().iter().map(|group| (group.id.clone(), group.title.clone())).collect())
 }
 
-fn options(context: &Context, output: Option<&Path>) -> Options {
+/// Width and colours, for a file or the terminal.
+pub fn options(context: &Context, output: Option<&Path>) -> Options {
     match output {
         Some(_) => for_file(),
         None => terminal(context),

@@ -1,0 +1,76 @@
+//! `compare A B [C...]`: the first run is the base.
+
+use std::path::Path;
+
+use super::report::{options, write_form};
+use crate::analysis::compare::{Comparison, Noise, Side, compare as compare_runs};
+use crate::cli::args::CompareArgs;
+use crate::cli::context::Context;
+use crate::cli::out;
+use crate::error::{Error, Kind, Result};
+use crate::report::{Input, compare, junit};
+
+/// Compares, prints or writes; a loss beyond `--fail-below` is an error of kind check.
+///
+/// # Errors
+/// Unknown runs; an unwritable file; a figure that is worse than allowed.
+pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
+    let input = super::report::load(context, &args.runs)?;
+    let noise = Noise::default();
+    let comparisons = comparisons(context, &input, &noise)?;
+    if let Some(path) = &args.junit {
+        write_junit(path, &comparisons, args.fail_below.unwrap_or_default().0)?;
+    }
+    let noise = format!("+-{:.0} % ({})", 100.0 * noise.between_runs, noise.source);
+    if context.global.format.as_deref() == Some("json") {
+        print_json(&compare::json(&comparisons, &noise), args.output.as_deref())?;
+    } else {
+        let document = compare::document(&comparisons, &noise);
+        write_form(context, &document, args.output.as_deref(), options(context, args.output.as_deref()))?;
+    }
+    judge(&comparisons, args)
+}
+
+fn comparisons(context: &Context, input: &Input, noise: &Noise) -> Result<Vec<Comparison>> {
+    let catalog = context.catalog()?;
+    let names = input.platforms();
+    let sides: Vec<Side<'_>> =
+        input.runs.iter().zip(&names).map(|(data, name)| Side { name, run: &data.run, tests: &data.tests }).collect();
+    let Some((base, others)) = sides.split_first() else { return Ok(Vec::new()) };
+    Ok(others.iter().map(|other| compare_runs(base, other, catalog.effects(), noise)).collect())
+}
+
+fn print_json(document: &serde_json::Value, output: Option<&Path>) -> Result<()> {
+    match output {
+        None => out::json(document),
+        Some(path) => write_file(path, &format!("{document:#}\n")),
+    }
+}
+
+fn write_junit(path: &Path, comparisons: &[Comparison], below: f64) -> Result<()> {
+    let text = junit::document(comparisons, below)
+        .map_err(|error| Error::usage(path.display().to_string(), format!("cannot be made: {error}")))?;
+    write_file(path, &text)
+}
+
+fn write_file(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|error| {
+        Error::usage(path.display().to_string(), format!("cannot be written: {error}")).advise("name another file")
+    })
+}
+
+/// With `--fail-below`: an error that names the worst figure.
+fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
+    let Some(below) = args.fail_below else { return Ok(()) };
+    let rows = comparisons.iter().flat_map(|comparison| &comparison.kpms);
+    let failed: Vec<_> = rows.filter(|row| junit::is_failure(row, below.0)).collect();
+    let Some(worst) = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss())) else { return Ok(()) };
+    let text = format!(
+        "{} of the figures are worse than allowed, {} {} by {:.1} %",
+        failed.len(),
+        worst.subject.label(),
+        worst.kind.name(),
+        100.0 * worst.loss()
+    );
+    Err(Error::new(Kind::Check, "--fail-below", text).advise("see the comparison"))
+}

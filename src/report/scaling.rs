@@ -1,0 +1,212 @@
+//! The scaling report: best and sufficient number of jobs, knee, the Universal Scalability Law with intervals, and how
+//! much of the best throughput every step uses, beside CPU busy.
+
+use super::columns::RATE;
+use super::document::{Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table};
+use super::{Input, Report, RunTests};
+use crate::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
+use crate::stats::scaling::Fit;
+
+/// `report scaling`.
+pub struct ScalingReport;
+
+/// Points of a fitted curve.
+const CURVE_POINTS: u32 = 40;
+
+const HOW_TO_READ: &str = "Used is the throughput of a step over the best of its ramp (effective utilisation), \
+efficiency the throughput over jobs times that of one job. The law X(N) = gamma N / (1 + alpha (N-1) + beta N (N-1)) \
+is the Universal Scalability Law (Gunther 2007) fitted to the KPM, with 95 % intervals: alpha is contention, beta \
+crosstalk. The knee is where perfect scaling would reach the law's largest throughput; beyond it jobs mostly wait.";
+
+impl Report for ScalingReport {
+    fn name(&self) -> &'static str {
+        "scaling"
+    }
+
+    fn title(&self) -> &'static str {
+        "ramps: best jobs, knee, scalability law with intervals, effective utilisation beside CPU busy"
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let several = input.runs.len() > 1;
+        let names = input.platforms();
+        let runs = input.runs.iter().zip(&names).enumerate();
+        let sections = runs.flat_map(|(platform, (data, name))| sections(data, name, platform, several));
+        Document { title: "Scaling".into(), sections: sections.collect() }
+    }
+}
+
+fn sections(data: &RunTests, name: &str, platform: usize, several: bool) -> Vec<Section> {
+    let found: Vec<(String, Scaling<'_>)> =
+        ramps(&data.tests).into_iter().filter_map(|ramp: Ramp<'_>| Some((ramp.label(), ramp.scaling()?))).collect();
+    let title = |text: &str| if several { format!("{name}: {text}") } else { text.to_string() };
+    let table_name = |text: &str| if several { format!("{text} {name}") } else { text.to_string() };
+    if found.is_empty() {
+        let nothing = "No workload was run at several numbers of jobs with a rate as its KPM.";
+        return vec![Section { title: title("Scaling"), blocks: vec![Block::Paragraph(nothing.into())] }];
+    }
+    let mut blocks = vec![Block::Paragraph(HOW_TO_READ.into())];
+    blocks.extend(hidden_saturation(&data.tests).into_iter().map(|hidden| {
+        Block::Paragraph(format!(
+            "{}: at {:.0} % CPU busy ({} jobs) {:.1} % of the best throughput is used.",
+            hidden.label,
+            hidden.cpu_busy_pct,
+            hidden.jobs,
+            100.0 * hidden.utilisation
+        ))
+    }));
+    blocks.push(Block::Table(laws(&table_name("laws"), &found)));
+    blocks.push(Block::Table(steps(&table_name("steps"), &found)));
+    let charts = found.iter().map(|(label, scaling)| Block::Chart(chart(&table_name(label), label, scaling, platform)));
+    let curves = Section { title: title("Curves"), blocks: charts.collect() };
+    vec![Section { title: title("Scaling"), blocks }, curves]
+}
+
+fn column(name: &str, unit: &str, priority: u8) -> Column {
+    Column { name: name.into(), unit: (!unit.is_empty()).then(|| unit.into()), priority }
+}
+
+fn laws(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
+    let columns = vec![
+        column("Workload", "", 0),
+        column("Unit", "", 2),
+        column("Best", "", 0),
+        column("Best jobs", "", 0),
+        column("95 % from jobs", "", 1),
+        column("Knee", "jobs", 1),
+        column("Peak", "jobs", 3),
+        column("Peak +-", "jobs", 6),
+        column("gamma", "", 5),
+        column("gamma +-", "", 6),
+        column("alpha", "", 2),
+        column("alpha +-", "", 4),
+        column("beta", "", 2),
+        column("beta +-", "", 4),
+        column("R2", "", 5),
+        column("Verdict", "", 0),
+    ];
+    let mut table = Table { name: name.into(), columns, ..Table::default() };
+    for (label, scaling) in found {
+        let cells = law_cells(&mut table, label, scaling);
+        table.rows.push(cells);
+        if scaling.fit.as_ref().is_some_and(|fit| fit.peak_is_forecast) {
+            table
+                .remarks
+                .push(format!("{label}: the peak lies beyond the jobs that were run: a forecast, not a finding"));
+        }
+    }
+    table
+}
+
+fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell> {
+    const NO_FIT: &str = "fewer than four numbers of jobs, or no law fits";
+    const NONE: &str = "the fitted law has none: throughput grows with every job";
+    const HELD: &str = "held at 0: a negative value would mean that jobs speed each other up";
+    let best = &scaling.best;
+    let mut cells = vec![
+        Cell::text(label),
+        Cell::text(&best.kpm.unit),
+        Cell::Number { value: best.value, digits: RATE, verdict: Some(best.test.verdict.status) },
+        Cell::count(best.jobs),
+        Cell::count(scaling.enough_jobs),
+    ];
+    let mut add = |value: Option<f64>, why: &str, digits: Digits| {
+        let why = if scaling.fit.is_none() { NO_FIT } else { why };
+        cells.push(match value.filter(|value| value.is_finite()) {
+            Some(value) => Cell::Number { value, digits, verdict: None },
+            None => table.unknown(why),
+        });
+    };
+    let fit = scaling.fit.as_ref();
+    let of = |get: fn(&Fit) -> Option<f64>| fit.and_then(get);
+    add(of(|fit| fit.law.knee_jobs()), NONE, Digits::Decimals(1));
+    add(of(|fit| fit.law.peak_jobs()), NONE, Digits::Decimals(1));
+    add(of(|fit| fit.peak_half_width), NONE, Digits::Decimals(1));
+    add(of(|fit| Some(fit.law.gamma)), NO_FIT, RATE);
+    add(of(|fit| fit.half_widths[0]), HELD, Digits::Significant(2));
+    add(of(|fit| Some(fit.law.alpha)), NO_FIT, Digits::Significant(3));
+    add(of(|fit| fit.half_widths[1]), HELD, Digits::Significant(2));
+    add(of(|fit| Some(fit.law.beta)), NO_FIT, Digits::Significant(3));
+    add(of(|fit| fit.half_widths[2]), HELD, Digits::Significant(2));
+    add(of(|fit| fit.r_squared), "the throughput does not vary", Digits::Decimals(4));
+    cells.push(Cell::Verdict(best.test.verdict.status));
+    cells
+}
+
+fn steps(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
+    let columns = vec![
+        column("Workload", "", 0),
+        column("Jobs", "", 0),
+        column("Unit", "", 2),
+        column("Throughput", "", 0),
+        column("Used", "%", 0),
+        column("CPU busy", "%", 0),
+        column("Efficiency", "%", 1),
+        column("Verdict", "", 0),
+    ];
+    let mut table = Table { name: name.into(), columns, ..Table::default() };
+    for (label, scaling) in found {
+        for step in &scaling.steps {
+            let status = step.figure.test.verdict.status;
+            let percent = |value: f64| Cell::Number { value, digits: Digits::Decimals(1), verdict: Some(status) };
+            let busy = step.cpu_busy_pct.map(percent);
+            let busy = busy.unwrap_or_else(|| table.unknown("CPU busy is not known here"));
+            let efficiency = step.efficiency.map(|value| percent(100.0 * value));
+            let efficiency = efficiency.unwrap_or_else(|| table.unknown("there is no test at one job"));
+            table.rows.push(vec![
+                Cell::text(label),
+                Cell::count(step.figure.jobs),
+                Cell::text(&step.figure.kpm.unit),
+                Cell::Number { value: step.figure.value, digits: RATE, verdict: Some(status) },
+                percent(100.0 * step.utilisation),
+                busy,
+                efficiency,
+                Cell::Verdict(status),
+            ]);
+        }
+    }
+    table
+}
+
+fn chart(name: &str, label: &str, scaling: &Scaling<'_>, platform: usize) -> Chart {
+    let axis = |name: &str, unit: Option<&str>, scale| Axis { name: name.into(), unit: unit.map(String::from), scale };
+    let points = scaling.steps.iter().map(|step| {
+        let (value, test) = (step.figure.value, step.figure.test);
+        Point {
+            x: f64::from(step.figure.jobs),
+            y: value,
+            low: test.ci_fraction.map(|fraction| value * (1.0 - fraction)),
+            high: test.ci_fraction.map(|fraction| value * (1.0 + fraction)),
+            label: Some(format!("{:.1} % used", 100.0 * step.utilisation)),
+            verdict: Some(test.verdict.status),
+        }
+    });
+    let measured =
+        Series { name: "measured".into(), platform, variant: 0, role: Role::Measured, points: points.collect() };
+    let fitted = scaling.fit.as_ref().map(|fit| Series {
+        name: "scalability law".into(),
+        platform,
+        variant: 1,
+        role: Role::Fitted,
+        points: curve(fit, scaling),
+    });
+    Chart {
+        name: format!("scaling {name}"),
+        title: label.into(),
+        x: axis("Jobs", None, Scale::Log2),
+        y: axis("Throughput", Some(&scaling.best.kpm.unit), Scale::Linear),
+        series: std::iter::once(measured).chain(fitted).collect(),
+        caption: String::new(),
+    }
+}
+
+/// The law between the fewest and the most jobs, at equal distances of the logarithm.
+fn curve(fit: &Fit, scaling: &Scaling<'_>) -> Vec<Point> {
+    let ends = scaling.steps.first().zip(scaling.steps.last());
+    let Some((from, to)) = ends.map(|(a, b)| (f64::from(a.figure.jobs), f64::from(b.figure.jobs))) else {
+        return Vec::new();
+    };
+    let at = |step: u32| from * (to / from).powf(f64::from(step) / f64::from(CURVE_POINTS));
+    let point = |jobs: f64| Point { x: jobs, y: fit.law.throughput(jobs), ..Point::default() };
+    (0..=CURVE_POINTS).map(|step| point(at(step))).collect()
+}
