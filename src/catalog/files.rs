@@ -90,14 +90,10 @@ fn is_catalogue_file(path: &str) -> bool {
     let folder = path.split('/').next().unwrap_or_default();
     let data = path.ends_with(".toml") || path.ends_with(".sql");
     match folder {
-        "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes" | "published" => data,
+        "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes" | "published" | "comparison" => data,
         "export" => data || path.ends_with(".sh") || path.ends_with(".md"),
         _ => false,
     }
-    matches!(
-        folder,
-        "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes" | "published" | "comparison"
-    ) && (path.ends_with(".toml") || path.ends_with(".sql"))
 }
 
 fn sorted(mut files: Vec<File>) -> Vec<File> {
