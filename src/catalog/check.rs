@@ -212,7 +212,8 @@ fn on_engine(catalog: &Catalog, entry: &Entry, engine: &str) -> Vec<String> {
         !workload.undrivable.contains_key(drive.name()) && !workload.undrivable.contains_key(&of_engine)
     };
     let mut findings = Vec::new();
-    if !workload.bulk && !catalog.harness(engine).is_empty() && drivable(Drive::Database) {
+    let driven = workload.bulk || unwritten(entry, engine) || catalog.harness(engine).is_empty();
+    if !driven && drivable(Drive::Database) {
         findings.extend(block(entry, engine, "body", None));
     }
     if !workload.bulk && drivable(Drive::Client) {
@@ -227,6 +228,12 @@ fn on_engine(catalog: &Catalog, entry: &Entry, engine: &str) -> Vec<String> {
     findings
         .extend(entry.blocks.resolve(engine, &workload.id, "declare").and_then(|found| names(workload, found, &[])));
     findings
+}
+
+/// Nobody wrote anything for this engine in the folder, but the workload has a form that a client can drive: that is how
+/// it runs there. So a user's own workload need not be written for engines that the user does not have.
+fn unwritten(entry: &Entry, engine: &str) -> bool {
+    !entry.workload.client.is_empty() && !entry.blocks.engines().any(|known| known == engine)
 }
 
 fn answer(entry: &Entry, engine: &str) -> Vec<String> {

@@ -29,7 +29,7 @@ fn engines() -> [(&'static str, Capabilities); 2] {
         drives: &[Drive::Database, Drive::Client],
         placeholder: Placeholder::Dollar,
         prefix: "dbdyno.",
-        orgs: &["heap", "heap-list"],
+        orgs: &["heap", "heap-list", "range-list", "range-hash"],
         lacking_orgs: &[("iot", "there are only heaps")],
         in_process: false,
         ..sqlite

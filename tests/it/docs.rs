@@ -49,25 +49,59 @@ fn the_commands_of_the_readme_work_in_their_order() {
     assert!(desk.path("datasheet.html").exists());
 }
 
-#[test]
-fn the_recipe_for_a_workload_works_on_both_engines() {
-    let desk = Desk::new();
-    let recipe = document("CONTRIBUTING.md");
+/// The folder that the recipe describes, in a catalogue of one's own.
+fn recipe(desk: &Desk) -> (String, String) {
+    let text = document("CONTRIBUTING.md");
     let folder = desk.path("catalog/workloads/mine");
     std::fs::create_dir_all(&folder).unwrap();
-    let sql = blocks(&recipe, "sql");
-    std::fs::write(folder.join("group.toml"), blocks(&recipe, "toml")[0]).unwrap();
-    std::fs::write(folder.join("common.sql"), sql[0]).unwrap();
+    let (toml, sql) = (blocks(&text, "toml"), blocks(&text, "sql"));
+    std::fs::write(folder.join("group.toml"), toml[..2].join("\n")).unwrap();
+    std::fs::write(folder.join("common.sql"), [sql[0], sql[2]].join("\n")).unwrap();
     std::fs::write(folder.join("postgres.sql"), sql[1]).unwrap();
-    let dir = desk.path("catalog").display().to_string();
-    let commands = commands(&recipe);
+    (text, format!("--catalog {}", desk.path("catalog").display()))
+}
+
+#[test]
+fn the_recipe_for_a_workload_works_as_it_is_written() {
+    let desk = Desk::new();
+    let (text, catalog) = recipe(&desk);
+    let commands = commands(&text);
     assert_eq!(commands.len(), 3, "{commands:?}");
     for command in commands {
-        run(&desk, &command.replace("--catalog DIR", &format!("--catalog {dir}")));
+        run(&desk, &command.replace("--catalog DIR", &catalog));
     }
-    run(&desk, &format!("--catalog {dir} run postgres --workload MINE-REGION --jobs 1 --size 0.01"));
     for test in desk.run("runs show last --format json").ok().json()["tests"].as_array().unwrap() {
         assert_ne!(test["verdict"]["status"], "invalid", "{test}");
+    }
+}
+
+#[test]
+fn own_workloads_with_own_tables_go_through_everything_on_every_engine() {
+    for (target, drive) in [("sqlite", "client"), ("postgres", "database"), ("mariadb", "client")] {
+        let desk = Desk::new();
+        let (_, catalog) = recipe(&desk);
+        let both = format!("{catalog} --workload MINE-REGION --workload MINE-ORDER --size 0.01 --quiet");
+        let page = desk.path("page.html");
+        let line = format!("run {target} {both} --jobs 1,2 --format json --keep --report {} {SHORT}", page.display());
+        let document = desk.run(&line).ok().json();
+        crate::support::assert_run_schema(&document);
+        let tests = document["tests"].as_array().unwrap();
+        let seen: Vec<_> = tests.iter().map(|test| (test["workload"].as_str(), test["jobs"].as_u64())).collect();
+        let expected = ["MINE-REGION", "MINE-ORDER"].map(|id| [1, 2].map(|jobs| (Some(id), Some(jobs))));
+        assert_eq!(seen, expected.concat());
+        assert_eq!(tests[0]["drive"], drive, "{target}");
+        for test in tests {
+            assert!(test["ops"].as_u64() > Some(0) && test["verdict"]["status"] != "invalid", "{target}: {test:#}");
+        }
+        let verified = desk.run(&format!("verify {target} {both}")).ok();
+        assert!(verified.stdout.contains("ok      MINE-ORDER"), "{}", verified.stdout);
+        let kpms = desk.run(&format!("report kpm {catalog} --format csv")).ok().stdout;
+        assert!(kpms.contains("MINE-ORDER") && kpms.contains("tps"), "{target}: {kpms}");
+        assert!(std::fs::read_to_string(&page).unwrap().contains("MINE-ORDER"));
+        // Nothing of the workload's own tables is left, and cleaning leaves nothing at all.
+        let cleaned = desk.run(&format!("clean {target} {catalog}")).ok();
+        assert!(!cleaned.stdout.contains("mine_"), "{}", cleaned.stdout);
+        assert!(desk.data_entries().is_empty(), "{target}: {:?}", desk.data_entries());
     }
 }
 
