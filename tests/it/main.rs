@@ -15,6 +15,7 @@ mod docs;
 mod engine_contract;
 mod every_workload;
 mod export_sql;
+mod findings;
 mod fixture;
 mod heatmaps;
 mod mariadb;
