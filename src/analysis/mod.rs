@@ -10,6 +10,7 @@ pub mod heatmap;
 pub mod kpm;
 pub mod limiter;
 pub mod little;
+pub mod price;
 pub mod published;
 pub mod ramp;
 pub mod rates;
