@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::values::{Label, Percent, Seconds};
+use crate::report::Language;
 
 /// A dynamometer for database platforms: small, well-understood workloads inside a database and from the client,
 /// from one job to saturation, turned into key performance metrics with a verdict beside every number.
@@ -78,7 +79,7 @@ pub enum Command {
         #[command(subcommand)]
         what: Runs,
     },
-    /// Write a report of stored runs (--format text|markdown|csv|json)
+    /// Write a report of stored runs (--format text|markdown|html|csv|json|xlsx)
     Report(ReportArgs),
     /// Compare runs with the first one: what differs, ratios with intervals, findings (--format text|markdown|html|csv|json)
     Compare(CompareArgs),
@@ -221,6 +222,12 @@ pub struct ReportArgs {
     /// File to write [default: standard output]
     #[arg(long, short)]
     pub output: Option<PathBuf>,
+    /// Licences and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook'; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub price: Vec<PathBuf>,
+    /// Language of 'summary' and 'datasheet': en or de
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    pub language: Language,
 }
 
 /// Arguments of `compare`.

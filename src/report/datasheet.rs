@@ -25,7 +25,7 @@ impl Report for Datasheet {
             [data] => format!("Datasheet: run {} on {}", data.run.id, data.run.target),
             _ => "Datasheets".into(),
         };
-        Document { title, sections }
+        input.language.translate(Document { title, sections })
     }
 }
 

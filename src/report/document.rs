@@ -1,5 +1,6 @@
 //! What a report says, independent of its form: sections with paragraphs, facts and tables of typed cells.
 
+use super::texts::Language;
 use crate::analysis::heatmap::Rank;
 use crate::model::{Better, Status, Verdict};
 
@@ -65,6 +66,19 @@ pub struct Column {
 pub enum Digits {
     Significant(u8),
     Decimals(u8),
+    /// As those, written as in another language.
+    SignificantIn(Language, u8),
+    DecimalsIn(Language, u8),
+}
+
+impl Digits {
+    /// The same digits, written as in this language.
+    pub fn in_language(self, language: Language) -> Self {
+        match self {
+            Digits::Significant(digits) | Digits::SignificantIn(_, digits) => Digits::SignificantIn(language, digits),
+            Digits::Decimals(digits) | Digits::DecimalsIn(_, digits) => Digits::DecimalsIn(language, digits),
+        }
+    }
 }
 
 /// A cell.

@@ -26,18 +26,18 @@ impl Report for HeatmapReport {
 }
 
 /// Which figure of a ramp a heatmap shows.
-struct Metric {
-    name: &'static str,
+pub(super) struct Metric {
+    pub name: &'static str,
     title: &'static str,
     about: &'static str,
     figure: for<'a> fn(&[&'a TestResult]) -> Option<RampFigure<'a>>,
     /// Published figures of this kind are none of this metric.
     foreign: Option<PublishedKind>,
     /// Rows that do not belong into this heatmap.
-    left_out: fn(&[Option<RampFigure<'_>>]) -> bool,
+    pub left_out: fn(&[Option<RampFigure<'_>>]) -> bool,
 }
 
-const METRICS: [Metric; 2] = [
+pub(super) const METRICS: [Metric; 2] = [
     Metric {
         name: "speed",
         title: "Speed",
@@ -97,7 +97,8 @@ fn add<'a>(map: &mut Heatmap, row: &RampRow<'a>, metric: &Metric, reasons: &mut 
     if (metric.left_out)(&figures) {
         return;
     }
-    let known: Vec<_> = figures.iter().map(|figure| figure.as_ref().and_then(sound)).collect();
+    let known: Vec<_> =
+        figures.iter().map(|figure| figure.as_ref().and_then(|figure| sound(figure, &kpm.unit))).collect();
     let places = places(kpm.better, &known);
     let cells = figures.iter().zip(&row.runs).zip(&places).map(|((figure, tests), place)| match figure {
         Some(figure) => cell(figure, *place),
@@ -108,7 +109,8 @@ fn add<'a>(map: &mut Heatmap, row: &RampRow<'a>, metric: &Metric, reasons: &mut 
     map.rows.push(HeatRow { label: row.label.clone(), unit: kpm.unit.clone(), better: kpm.better, cells });
 }
 
-fn figure<'a>(tests: &[&'a TestResult], metric: &Metric) -> Option<RampFigure<'a>> {
+/// The figure of a ramp.
+pub(super) fn figure<'a>(tests: &[&'a TestResult], metric: &Metric) -> Option<RampFigure<'a>> {
     let kind = |test: &TestResult| test.published.as_ref().map(|published| published.kind);
     let own: Vec<&TestResult> =
         tests.iter().filter(|test| metric.foreign.is_none() || kind(test) != metric.foreign).copied().collect();
@@ -116,8 +118,8 @@ fn figure<'a>(tests: &[&'a TestResult], metric: &Metric) -> Option<RampFigure<'a
 }
 
 /// The figure, if it may be compared.
-fn sound(figure: &RampFigure<'_>) -> Option<Known> {
-    let is_sound = figure.test.verdict.status != Status::Invalid;
+pub(super) fn sound(figure: &RampFigure<'_>, unit: &str) -> Option<Known> {
+    let is_sound = figure.test.verdict.status != Status::Invalid && figure.kpm.unit == unit;
     is_sound.then_some(Known { value: figure.value, ci_fraction: figure.test.ci_fraction })
 }
 

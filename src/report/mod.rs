@@ -17,19 +17,26 @@ mod method;
 pub mod page;
 pub mod platform;
 pub mod points;
+pub mod price;
 pub mod ramp_charts;
 mod ramps;
 pub mod run_json;
 pub mod scaling;
+mod series;
 pub mod shade;
+pub mod summary;
 mod test_charts;
+pub mod texts;
+pub mod workbook;
 
+use crate::analysis::price::PriceList;
 use crate::catalog::Catalog;
 use crate::model::{RunRecord, TestResult};
 
 use document::Code;
 pub use document::Document;
 pub use format::{Color, FORMATS, Format, Options, Rendered};
+pub use texts::Language;
 
 /// A run with its tests, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +51,10 @@ pub struct Input {
     pub runs: Vec<RunTests>,
     /// Group id and title, in the catalogue's order; groups that are missing here follow under their id.
     pub groups: Vec<(String, String)>,
+    /// What platforms cost, as far as the user says.
+    pub prices: Vec<PriceList>,
+    /// Language of the texts that have several.
+    pub language: Language,
     /// The command line that makes the report; empty if there is none.
     pub command: String,
     /// What the catalogue report describes; empty for reports of runs.
@@ -117,5 +128,8 @@ pub const REPORTS: &[&dyn Report] = &[
     &scaling::ScalingReport,
     &platform::PlatformReport,
     &points::PointsReport,
+    &price::PriceReport,
+    &summary::Summary,
+    &workbook::FullWorkbook,
     &page::Page,
 ];

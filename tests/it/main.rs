@@ -27,5 +27,6 @@ mod resume;
 mod runner;
 mod store;
 mod suites;
+mod summaries;
 mod support;
 mod workbook;

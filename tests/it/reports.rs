@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn input() -> Input {
+pub fn input() -> Input {
     let groups = [("CPU", "the database's own language"), ("SRV", "server: cached SQL"), ("TP", "transactions")];
     Input {
         runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }],
@@ -20,12 +20,12 @@ fn input() -> Input {
     }
 }
 
-fn rendered(format: &dyn Format, document: &Document, options: Options) -> String {
+pub fn rendered(format: &dyn Format, document: &Document, options: Options) -> String {
     format.render(document, options).unwrap().into_text().unwrap()
 }
 
 /// Compares with `tests/golden/<name>`; on a difference writes `<name>.got` beside it. UPDATE_GOLDEN=1 rewrites.
-fn golden(name: &str, actual: &str) -> Result<(), String> {
+pub fn golden(name: &str, actual: &str) -> Result<(), String> {
     let path = root().join("tests/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, actual).unwrap();

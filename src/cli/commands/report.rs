@@ -3,13 +3,14 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
+use crate::analysis::price::PriceList;
 use crate::cli::args::ReportArgs;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::cli::paths::command_line;
 use crate::error::{Error, Result};
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
-use crate::report::{Document, Input, REPORTS, Report, RunTests};
+use crate::report::{Document, Input, REPORTS, Report, RunTests, price};
 
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
@@ -20,7 +21,28 @@ const FILE_WIDTH: usize = 120;
 /// Unknown kinds, runs and formats; an unwritable file.
 pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     let runs = if args.runs.is_empty() { vec!["last".to_string()] } else { args.runs.clone() };
-    render(context, &args.kind, &runs, args.output.as_deref())
+    let prices = args.price.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
+    let output = args.output.as_deref();
+    rendered(context, &args.kind, output, || {
+        let input = Input { prices, language: args.language, ..load(context, &runs)? };
+        match price::unused(&input) {
+            Some(name) => Err(Error::usage("--price", format!("'{name}' is none of the runs"))
+                .advise("'platform' in the file must be the name or the target of a run")),
+            None => Ok(input),
+        }
+    })
+}
+
+/// A price list.
+fn read_price(path: &Path) -> Result<PriceList> {
+    let place = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::usage(&place, format!("cannot be read: {error}")).advise("name a file as docs/price.md shows")
+    })?;
+    PriceList::parse(&text).map_err(|(offset, what)| {
+        let line = 1 + text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count();
+        Error::usage(format!("{place}:{line}"), what).advise("docs/price.md shows the form")
+    })
 }
 
 /// Renders the report `kind` of the runs, to a file or to standard output.
@@ -28,11 +50,14 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 /// # Errors
 /// As [`report`].
 pub fn render(context: &Context, kind: &str, runs: &[String], output: Option<&Path>) -> Result<()> {
+    rendered(context, kind, output, || load(context, runs))
+}
+
+fn rendered(context: &Context, kind: &str, output: Option<&Path>, input: impl FnOnce() -> Result<Input>) -> Result<()> {
     let report = find(kind)?;
     let format = chosen_format(context, report.format(), output)?;
-    let input = load(context, runs)?;
     check_output(format, output)?;
-    write(&format.render(&report.build(&input), options(context, output))?, output)
+    write(&format.render(&report.build(&input()?), options(context, output))?, output)
 }
 
 /// Writes a document in the form asked for, to a file or to standard output.

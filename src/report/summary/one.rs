@@ -1,0 +1,177 @@
+//! The summary of one run: what was measured, speed and throughput per group, limits, trust.
+
+use super::super::document::{Digits, Section};
+use super::super::heatmap::{METRICS, figure};
+use super::super::ramps::{RampRow, rows};
+use super::super::{Input, RunTests, texts::Language};
+use super::{DIGITS, known, section, trust, what};
+use crate::analysis::heatmap::{Known, Rank, places};
+use crate::analysis::limiter::limiters;
+use crate::analysis::ramp::RampFigure;
+use crate::model::{Better, RunKind, Status, TestResult};
+
+/// More workloads of a group than these are in the datasheet only.
+const MOST_FIGURES: usize = 3;
+
+/// Speed and throughput of a row, as far as they may be used.
+struct Figures<'a> {
+    row: RampRow<'a>,
+    speed: Option<RampFigure<'a>>,
+    best: Option<RampFigure<'a>>,
+}
+
+pub fn sections(input: &Input, data: &RunTests, name: &str) -> Vec<Section> {
+    let language = input.language;
+    let heading = if data.run.kind == RunKind::Published { "heading_published" } else { "heading_measured" };
+    let of_group = |id: &str| rows(input, id).into_iter().map(figures).collect::<Vec<_>>();
+    let used = input.used_groups().into_iter();
+    let groups: Vec<(String, Vec<Figures<'_>>)> =
+        used.map(|(id, title)| (language.group(id, title), of_group(id))).collect();
+    let all: Vec<&Figures<'_>> = groups.iter().flat_map(|(_, rows)| rows).collect();
+    let stated = groups.iter().map(|(title, rows)| group(language, title, rows)).collect();
+    let sections = vec![
+        section(language, heading, vec![what(language, data, name), platform(language, data), tests(language, data)]),
+        section(language, "heading_figures", stated),
+        section(language, "heading_limits", limits(language, data, &all)),
+        section(language, "heading_trust", trust::sentences(language, &data.tests)),
+    ];
+    sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
+}
+
+fn platform(language: Language, data: &RunTests) -> String {
+    let megabytes = known(data, "hardware", "memory_mb").and_then(|megabytes| megabytes.parse::<f64>().ok());
+    let memory = megabytes.map(|megabytes| {
+        let gb = language.number(megabytes / 1e3, Digits::Decimals(1));
+        language.say("memory", &[("gb", &gb)])
+    });
+    let text = |section, key| known(data, section, key).map(String::from);
+    let facts = [text("hardware", "cpu_model"), memory, text("storage", "model"), text("os", "distribution")];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    if facts.is_empty() { String::new() } else { language.say("platform", &[("facts", &facts.join(", "))]) }
+}
+
+fn tests(language: Language, data: &RunTests) -> String {
+    let mut workloads: Vec<&str> = data.tests.iter().map(|test| test.workload.as_str()).collect();
+    workloads.sort_unstable();
+    workloads.dedup();
+    let jobs = data.tests.iter().filter_map(TestResult::known_jobs);
+    let (least, most) = (jobs.clone().min().unwrap_or(0), jobs.max().unwrap_or(0));
+    let jobs = if least == most { most.to_string() } else { format!("{least}-{most}") };
+    let (workloads, size) = (workloads.len().to_string(), language.exactly(data.run.size_gb));
+    let key = if data.run.kind == RunKind::Published { "tests_published" } else { "tests" };
+    language.count(key, data.tests.len(), &[("workloads", &workloads), ("jobs", &jobs), ("size", &size)])
+}
+
+/// Invalid figures are named under trust, and not stated as results.
+fn figures(row: RampRow<'_>) -> Figures<'_> {
+    let usable = |found: &RampFigure<'_>| found.test.verdict.status != Status::Invalid;
+    let [speed, best] = [0, 1].map(|metric| figure(&row.runs[0], &METRICS[metric]).filter(usable));
+    Figures { row, speed, best }
+}
+
+fn group(language: Language, title: &str, rows: &[Figures<'_>]) -> String {
+    let texts: Vec<String> = rows.iter().filter_map(|row| figure_text(language, row)).collect();
+    let mut shown: Vec<String> = texts.iter().take(MOST_FIGURES).cloned().collect();
+    if texts.len() > MOST_FIGURES {
+        shown.push(language.count("more", texts.len() - MOST_FIGURES, &[]));
+    }
+    match shown.is_empty() {
+        true => String::new(),
+        false => language.say("group", &[("group", title), ("figures", &shown.join("; "))]),
+    }
+}
+
+fn figure_text(language: Language, figures: &Figures<'_>) -> Option<String> {
+    let mark = |found: &RampFigure<'_>| if found.test.verdict.status == Status::Conditional { "?" } else { "" };
+    let number = |found: &RampFigure<'_>| format!("{}{}", language.number(found.value, DIGITS), mark(found));
+    let mut values = vec![("label", figures.row.label.clone()), ("factor", factor(language, figures))];
+    if let Some(speed) = &figures.speed {
+        values.extend([("speed", number(speed)), ("speed_unit", speed.kpm.unit.clone())]);
+    }
+    // The best at one job is the speed; a rate beside a time is a figure of its own.
+    let is_other =
+        |best: &&RampFigure<'_>| figures.speed.is_none_or(|speed| best.jobs != 1 || best.kpm.unit != speed.kpm.unit);
+    let best = figures.best.as_ref().filter(is_other);
+    if let Some(best) = best {
+        values.extend([("best", number(best)), ("best_unit", best.kpm.unit.clone()), ("jobs", best.jobs.to_string())]);
+    }
+    let key = match (&figures.speed, best) {
+        (Some(_), Some(best)) if best.jobs == 1 => "figure_both_one",
+        (Some(_), Some(best)) if best.jobs > 1 => "figure_both",
+        (Some(_), Some(_)) => "figure_both_unstated",
+        (Some(_), None) => "figure_speed",
+        (None, Some(best)) if best.jobs > 0 => "figure_best",
+        (None, Some(_)) => "figure_best_unstated",
+        (None, None) => return None,
+    };
+    let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    Some(language.say(key, &values))
+}
+
+/// By how much more jobs did more, if it is beyond the noise; nothing if that is not known.
+fn factor(language: Language, figures: &Figures<'_>) -> String {
+    let Some((speed, best)) = figures.speed.zip(figures.best) else { return String::new() };
+    if speed.kpm.unit != best.kpm.unit || best.kpm.better == Better::Lower {
+        return String::new();
+    }
+    match differs(&speed, &best) {
+        Some(true) => {
+            let factor = language.number(best.value / speed.value, Digits::Decimals(2));
+            language.say("factor", &[("factor", &factor)])
+        }
+        Some(false) => language.say("factor_none", &[]),
+        None => String::new(),
+    }
+}
+
+/// Whether two figures of one metric differ beyond the noise; none if one of them has no interval.
+fn differs(a: &RampFigure<'_>, b: &RampFigure<'_>) -> Option<bool> {
+    let known = |found: &RampFigure<'_>| Some(Known { value: found.value, ci_fraction: Some(found.test.ci_fraction?) });
+    let places = places(a.kpm.better, &[Some(known(a)?), Some(known(b)?)]);
+    Some(places.iter().flatten().any(|place| place.rank == Rank::Below))
+}
+
+fn limits(language: Language, data: &RunTests, all: &[&Figures<'_>]) -> Vec<String> {
+    if data.run.kind == RunKind::Published {
+        return Vec::new();
+    }
+    let rising: Vec<String> = all.iter().filter(|row| is_rising(row)).map(|row| row.row.label.clone()).collect();
+    let rising = match rising.is_empty() {
+        true => String::new(),
+        false => language.say("rising", &[("labels", &language.list(&rising))]),
+    };
+    vec![limited(language, all), rising]
+}
+
+/// Which resource was used up at the best throughput, with the workloads.
+fn limited(language: Language, all: &[&Figures<'_>]) -> String {
+    let mut limits: Vec<(&'static str, Vec<String>)> = Vec::new();
+    for row in all {
+        let first = row.best.as_ref().and_then(|best| limiters(best.test).into_iter().next());
+        let Some(limit) = first else { continue };
+        match limits.iter_mut().find(|(code, _)| *code == limit.code) {
+            Some((_, labels)) => labels.push(row.row.label.clone()),
+            None => limits.push((limit.code, vec![row.row.label.clone()])),
+        }
+    }
+    let text = |(code, labels): &(&str, Vec<String>)| {
+        let limit = language.say(&format!("limit_{code}"), &[]);
+        language.say("limit_of", &[("limit", &limit), ("labels", &language.list(labels))])
+    };
+    match limits.is_empty() {
+        true => language.say("no_limits", &[]),
+        false => language.say("limited", &[("limits", &limits.iter().map(text).collect::<Vec<_>>().join("; "))]),
+    }
+}
+
+/// The best throughput is that of the most jobs, and beyond the noise above that of the next fewer jobs.
+fn is_rising(row: &Figures<'_>) -> bool {
+    let Some(best) = row.best.filter(|best| best.kpm.better == Better::Higher) else { return false };
+    let tests = &row.row.runs[0];
+    let fewer: Vec<&TestResult> = tests.iter().filter(|test| test.jobs < best.jobs).copied().collect();
+    let is_last = tests.iter().all(|test| test.jobs <= best.jobs);
+    let before = fewer.iter().map(|test| test.jobs).max();
+    let step: Vec<&TestResult> = fewer.into_iter().filter(|test| Some(test.jobs) == before).collect();
+    let before = figure(&step, &METRICS[1]);
+    is_last && before.is_some_and(|before| before.value < best.value && differs(&before, &best) == Some(true))
+}
