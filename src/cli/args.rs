@@ -212,7 +212,7 @@ pub enum Runs {
     },
 }
 
-/// Arguments of `report`.
+/// sqlite (an embedded database in a private file), postgres or mariadb (a private server of the installed binaries), or the
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Kind of report; 'dbdyno list reports' names them
@@ -273,7 +273,7 @@ pub struct TargetArgs {
     /// Where private databases live: chooses the storage under test
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Directory with the binaries of a private server (initdb, postgres)
+    /// Directory with the binaries of a private server (initdb and postgres, mariadbd)
     #[arg(long, value_name = "DIR")]
     pub server_bin: Option<PathBuf>,
     /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only]

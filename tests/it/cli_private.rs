@@ -1,49 +1,58 @@
-//! Private PostgreSQL servers from the command line: used, kept, used again, removed.
+//! Private servers from the command line: used, kept, used again, removed.
 
 use std::process::Command;
 
-use crate::support::{Desk, assert_run_schema, finished, processes};
+use crate::support::{Desk, PRIVATE, assert_run_schema, finished, processes};
 
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 400ms";
 
 #[test]
 fn a_private_server_is_used_and_nothing_is_left() {
-    let desk = Desk::new();
-    let run = desk.run(&format!("run postgres {ARGS} --format json")).ok();
-    let document = run.json();
-    assert_run_schema(&document);
-    assert_eq!((&document["target"], &document["engine"]), (&"postgres (private server)".into(), &"postgres".into()));
-    let tests = document["tests"].as_array().unwrap();
-    assert_eq!((tests.len(), &tests[0]["drive"]), (2, &"database".into()));
-    assert!(tests.iter().all(|test| test["ops"].as_u64().unwrap() > 0), "{tests:#?}");
-    let client = desk.run(&format!("run postgres {ARGS} --drive client --format json --quiet")).ok();
-    assert_eq!(client.json()["tests"][0]["drive"], "client");
-    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
-    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    for server in PRIVATE {
+        let engine = server.engine;
+        let desk = Desk::new();
+        let run = desk.run(&format!("run {engine} {ARGS} --format json")).ok();
+        let document = run.json();
+        assert_run_schema(&document);
+        assert_eq!(
+            (&document["target"], &document["engine"]),
+            (&format!("{engine} (private server)").into(), &engine.into())
+        );
+        let tests = document["tests"].as_array().unwrap();
+        assert_eq!((tests.len(), &tests[0]["drive"]), (2, &"database".into()));
+        assert!(tests.iter().all(|test| test["ops"].as_u64().unwrap() > 0), "{tests:#?}");
+        let client = desk.run(&format!("run {engine} {ARGS} --drive client --format json --quiet")).ok();
+        assert_eq!(client.json()["tests"][0]["drive"], "client");
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    }
 }
 
 #[test]
 fn a_kept_server_can_be_connected_to_and_used_again_until_it_is_cleaned() {
-    let desk = Desk::new();
-    let first = desk.run(&format!("run postgres {ARGS} --keep")).ok();
-    let hint = first.stderr.lines().find_map(|line| line.split_once("is kept: ")).unwrap().1;
-    let mut words = hint.split_whitespace();
-    let mut psql = Command::new(words.next().unwrap());
-    psql.args(words).args(["-X", "-A", "-t", "-c", "select count(*) from dbdyno.small"]);
-    assert_eq!(finished(psql, hint).ok().stdout, "16000\n");
-    // Used again, and still there afterwards: it was kept on purpose.
-    for _ in 0..2 {
-        let again = desk.run(&format!("run postgres {ARGS} --format json")).ok();
-        assert_eq!(again.json()["loads"][0]["loaded"], false, "{}", again.stderr);
-        assert!(again.stderr.contains("is kept: "), "{}", again.stderr);
+    for server in PRIVATE {
+        let engine = server.engine;
+        let desk = Desk::new();
+        let first = desk.run(&format!("run {engine} {ARGS} --keep")).ok();
+        let hint = first.stderr.lines().find_map(|line| line.split_once("is kept: ")).unwrap().1;
+        let mut words = hint.split_whitespace();
+        let mut client = Command::new(words.next().unwrap());
+        client.args(words).args(server.client_options).arg("select count(*) from dbdyno.small");
+        assert_eq!(finished(client, hint).ok().stdout, "16000\n");
+        // Used again, and still there afterwards: it was kept on purpose.
+        for _ in 0..2 {
+            let again = desk.run(&format!("run {engine} {ARGS} --format json")).ok();
+            assert_eq!(again.json()["loads"][0]["loaded"], false, "{}", again.stderr);
+            assert!(again.stderr.contains("is kept: "), "{}", again.stderr);
+        }
+        let verified = desk.run(&format!("verify {engine} --size 0.01 --workload SRV-QUERY1 --quiet")).ok();
+        assert!(verified.stdout.contains("ok ") && !verified.stdout.contains("WRONG"), "{}", verified.stdout);
+        let cleaned = desk.run(&format!("clean {engine}")).ok();
+        assert!(cleaned.stdout.contains("removed"), "{}", cleaned.stdout);
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+        assert_eq!(desk.run(&format!("clean {engine}")).ok().stdout, "nothing to remove\n");
     }
-    let verified = desk.run("verify postgres --size 0.01 --workload SRV-QUERY1 --quiet").ok();
-    assert!(verified.stdout.contains("ok ") && !verified.stdout.contains("WRONG"), "{}", verified.stdout);
-    let cleaned = desk.run("clean postgres").ok();
-    assert!(cleaned.stdout.contains("removed"), "{}", cleaned.stdout);
-    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
-    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
-    assert_eq!(desk.run("clean postgres").ok().stdout, "nothing to remove\n");
 }
 
 #[test]

@@ -5,9 +5,7 @@ use std::process::Child;
 
 use rustix::process::Signal;
 
-use crate::support::{
-    Desk, Done, Server, TINY, column, cpu_s, done, finished, private_url, processes, signal, try_session, until,
-};
+use crate::support::{Desk, Done, PRIVATE, Server, TINY, column, cpu_s, done, finished, processes, signal, until};
 
 const BASE: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1";
 
@@ -40,13 +38,6 @@ fn bytes_in(dir: &std::path::Path) -> u64 {
         Err(_) => 0,
     };
     std::fs::read_dir(dir).into_iter().flatten().flatten().map(size).sum()
-}
-
-/// True while a job of SRV-QUERY1 runs in a private server, for a while already.
-fn a_job_runs(desk: &Desk) -> bool {
-    let busy = "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
-        and query like '%w_srv_query1%' and now() - query_start > interval '300 ms'";
-    try_session(&private_url(&desk.data())).is_some_and(|mut session| column(session.as_mut(), busy) == ["1"])
 }
 
 #[test]
@@ -84,7 +75,7 @@ fn an_interrupt_in_the_warm_up_stores_no_figures() {
     let desk = Desk::new();
     let line = format!("run postgres {BASE} --warmup 100s --quiet");
     let run = desk.spawn(&line);
-    until("the job warms up", || a_job_runs(&desk));
+    until("the job warms up", || PRIVATE[0].a_job_runs(&desk));
     signal(run.id(), Signal::INT);
     let run = assert_interrupted(&desk, ended(run, &line));
     assert_eq!(run["tests"], serde_json::json!([]));
@@ -109,30 +100,36 @@ fn an_interrupt_in_the_window_stores_what_was_measured() {
 
 #[test]
 fn a_killed_run_leaves_an_orphan_that_the_next_start_removes() {
-    let desk = Desk::new();
-    let mut run = desk.spawn(&format!("run postgres {BASE} --warmup 0 --duration 100s --quiet"));
-    until("the job runs", || a_job_runs(&desk));
-    run.kill().unwrap();
-    run.wait().unwrap();
-    let data = desk.data().display().to_string();
-    assert!(!processes(&data).is_empty(), "the server lives on");
-    assert_eq!(last(&desk)["status"], "failed", "its process is gone");
-    let next = desk.run(&format!("run postgres {TINY} --format json --quiet")).ok();
-    assert_eq!(next.json()["loads"][0]["loaded"], true);
-    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
-    assert_eq!(processes(&data), Vec::<String>::new());
+    for server in PRIVATE {
+        let engine = server.engine;
+        let desk = Desk::new();
+        let mut run = desk.spawn(&format!("run {engine} {BASE} --warmup 0 --duration 100s --quiet"));
+        until("the job runs", || server.a_job_runs(&desk));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let data = desk.data().display().to_string();
+        assert!(!processes(&data).is_empty(), "the server lives on");
+        assert_eq!(last(&desk)["status"], "failed", "its process is gone");
+        let next = desk.run(&format!("run {engine} {TINY} --format json --quiet")).ok();
+        assert_eq!(next.json()["loads"][0]["loaded"], true);
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        assert_eq!(processes(&data), Vec::<String>::new());
+    }
 }
 
 #[test]
 fn clean_removes_the_orphan_of_a_killed_run() {
-    let desk = Desk::new();
-    let mut run = desk.spawn(&format!("run postgres {BASE} --warmup 0 --duration 100s --quiet"));
-    until("the job runs", || a_job_runs(&desk));
-    run.kill().unwrap();
-    run.wait().unwrap();
-    assert!(desk.run("clean postgres").ok().stdout.contains("removed"));
-    assert!(desk.data_entries().is_empty());
-    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    for server in PRIVATE {
+        let engine = server.engine;
+        let desk = Desk::new();
+        let mut run = desk.spawn(&format!("run {engine} {BASE} --warmup 0 --duration 100s --quiet"));
+        until("the job runs", || server.a_job_runs(&desk));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        assert!(desk.run(&format!("clean {engine}")).ok().stdout.contains("removed"));
+        assert!(desk.data_entries().is_empty());
+        assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    }
 }
 
 #[test]
@@ -150,20 +147,24 @@ fn a_killed_run_on_the_embedded_engine_does_not_disturb_the_next() {
 
 #[test]
 fn a_private_server_that_dies_ends_the_run_and_loses_nothing() {
-    let desk = Desk::new();
-    let line = "run postgres --size 0.01 --workload CPU-FIBONACCI:n=10 --workload SRV-QUERY1 --workload SRV-QUERY25 \
-        --jobs 1 --warmup 0 --duration 2s --quiet";
-    let run = desk.spawn(line);
-    until("the second test's job runs", || a_job_runs(&desk));
-    let note = std::fs::read_to_string(desk.data().join("dbdyno-postgres/data/postmaster.pid")).unwrap();
-    signal(note.lines().next().unwrap().parse().unwrap(), Signal::QUIT);
-    ended(run, line).fails(3, &["postgres", "stored"]);
-    let run = last(&desk);
-    assert_eq!(run["status"], "failed");
-    let tests: Vec<_> = run["tests"].as_array().unwrap().iter().map(|test| &test["verdict"]["status"]).collect();
-    assert!(tests.len() == 2 && *tests[0] != "invalid" && *tests[1] == "invalid", "{tests:?}");
-    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
-    desk.run(&format!("run postgres {TINY} --quiet")).ok();
+    for server in PRIVATE {
+        let engine = server.engine;
+        let desk = Desk::new();
+        let line = format!(
+            "run {engine} --size 0.01 --workload TP-LOOKUP --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 \
+             --warmup 0 --duration 2s --quiet"
+        );
+        let run = desk.spawn(&line);
+        until("the second test's job runs", || server.a_job_runs(&desk));
+        signal(server.pid(&desk), server.hard_stop);
+        ended(run, &line).fails(3, &[engine, "stored"]);
+        let run = last(&desk);
+        assert_eq!(run["status"], "failed");
+        let tests: Vec<_> = run["tests"].as_array().unwrap().iter().map(|test| &test["verdict"]["status"]).collect();
+        assert!(tests.len() == 2 && *tests[0] != "invalid" && *tests[1] == "invalid", "{tests:?}");
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        desk.run(&format!("run {engine} {TINY} --quiet")).ok();
+    }
 }
 
 #[test]

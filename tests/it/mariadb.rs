@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use dbdyno::engine::Session;
+use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
-use crate::support::Desk;
+use crate::support::{Desk, Done, column, finished, free_port, try_session_of};
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
 const GROUP: &str = r#"
@@ -102,4 +104,127 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     }
     let naive = &tests["OWN-NAIVE"];
     assert!(naive.iter().any(|test| not_waited_for(test) && test["verdict"]["status"] == "invalid"), "{naive:#?}");
+}
+
+/// A MariaDB server that stands for somebody's existing one: TCP with passwords.
+struct Existing {
+    server: Option<PrivateServer>,
+    admin: Box<dyn Session>,
+    port: u16,
+    _dir: tempfile::TempDir,
+}
+
+impl Existing {
+    fn start(more: &[(&str, &str)]) -> Self {
+        let dir = Desk::new().into_dir();
+        let port = free_port();
+        let base = [("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")];
+        let settings = base.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = StartOptions { data_dir: dir.path().into(), server_bin: None, port: Some(port), settings };
+        let server = server::start("mariadb", &options).unwrap();
+        let admin = try_session_of("mariadb", &server.url()).unwrap();
+        Existing { server: Some(server), admin, port, _dir: dir }
+    }
+
+    /// Makes a user with these privileges on our database.
+    fn create_user(&mut self, name: &str, privileges: &str) {
+        self.admin.execute(&format!("create user {name}@'127.0.0.1' identified by '{SECRET}'")).unwrap();
+        if !privileges.is_empty() {
+            self.admin.execute(&format!("grant {privileges} on dbdyno.* to {name}@'127.0.0.1'")).unwrap();
+        }
+    }
+
+    fn url(&self, name: &str) -> String {
+        format!("mariadb://{name}@127.0.0.1:{}", self.port)
+    }
+
+    fn databases(&mut self) -> Vec<String> {
+        let own = "select schema_name from information_schema.schemata where schema_name not in \
+            ('mysql', 'sys', 'performance_schema', 'information_schema') order by 1";
+        column(self.admin.as_mut(), own)
+    }
+}
+
+impl Drop for Existing {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            let _ = server.stop_and_remove();
+        }
+    }
+}
+
+const SECRET: &str = "tr0ub4dor-and-3";
+const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
+
+fn with_password(desk: &Desk, line: &str, password: &str) -> Done {
+    let mut command = desk.command(line);
+    command.env("MYSQL_PWD", password);
+    finished(command, line)
+}
+
+#[test]
+fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    server.create_user("tidy", "all");
+    let url = server.url("tidy");
+    let run = with_password(&desk, &format!("run {url} {ARGS} --format json"), SECRET).ok();
+    assert_eq!(run.json()["tests"][0]["drive"], "database");
+    assert_eq!(server.databases(), ["dbdyno"]);
+    // The password comes from the option file now, and what was loaded is used again.
+    let options = desk.path(".my.cnf");
+    std::fs::write(&options, format!("[client]\npassword = \"{SECRET}\"\n")).unwrap();
+    let open = desk.run(&format!("run {url} {ARGS} --quiet"));
+    open.fails(3, &["chmod 600"]);
+    std::fs::set_permissions(&options, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let again = desk.run(&format!("run {url} {ARGS} --format json --quiet")).ok();
+    assert_eq!(again.json()["loads"][0]["loaded"], false);
+    server.admin.execute("create table dbdyno.precious (id int)").unwrap();
+    let cleaned = desk.run(&format!("clean {url}")).ok().stdout;
+    assert!(cleaned.contains("dropped dbdyno.small") && cleaned.contains("not ours: precious"), "{cleaned}");
+    assert_eq!(server.databases(), ["dbdyno"]);
+    server.admin.execute("drop table dbdyno.precious").unwrap();
+    desk.run(&format!("clean {url}")).ok();
+    assert_eq!(server.databases(), Vec::<String>::new());
+    assert_eq!(desk.run(&format!("clean {url}")).ok().stdout, "nothing to remove\n");
+}
+
+#[test]
+fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    server.create_user("powerless", "");
+    let url = server.url("powerless");
+    let run = format!("run {url} {ARGS} --quiet");
+    let grant = "grant all on dbdyno.* to 'powerless'@'127.0.0.1'";
+    with_password(&desk, &run, SECRET).fails(3, &[&url, "lacks privileges on database dbdyno", grant]);
+    let wrong = with_password(&desk, &run, "wr0ng").fails(3, &[&url, "Access denied", "MYSQL_PWD"]);
+    assert!(!wrong.stderr.contains("wr0ng"));
+    desk.run(&run).fails(3, &[&url, "wants a password", "MYSQL_PWD"]);
+    let nobody = format!("mysql://me@127.0.0.1:{}/", free_port());
+    desk.run(&format!("run {nobody} {ARGS} --quiet")).fails(3, &[&nobody, "no server answers"]);
+    desk.run(&format!("run mariadb://me:{SECRET}@h {ARGS}")).fails(2, &["password", "MYSQL_PWD"]);
+    assert_eq!(server.databases(), Vec::<String>::new(), "nothing was created");
+    assert!(desk.runs().is_empty(), "nothing was run");
+}
+
+#[test]
+fn without_stored_routines_the_client_drives_and_a_line_says_so() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    server.create_user("plain", "select, insert, update, delete, create, drop, index, alter");
+    let url = server.url("plain");
+    let run = with_password(&desk, &format!("run {url} {ARGS} --format json"), SECRET).ok();
+    assert_eq!(run.json()["tests"][0]["drive"], "client");
+    assert!(run.stderr.contains("no database drive here (the user lacks CREATE ROUTINE"), "{}", run.stderr);
+    let asked = with_password(&desk, &format!("run {url} {ARGS} --drive database --quiet"), SECRET);
+    assert_eq!(asked.code, Some(2), "{asked:#?}");
+}
+
+#[test]
+fn instruments_of_an_existing_server_are_named_in_the_verdict() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[("performance_schema", "on")]));
+    server.create_user("timed", "all");
+    let line = format!("run {} {ARGS} --format json --quiet", server.url("timed"));
+    let document = with_password(&desk, &line, SECRET).ok().json();
+    let test = &document["tests"][0];
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|reason| reason["code"] == "instruments"), "{test:#}");
 }

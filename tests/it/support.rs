@@ -242,13 +242,18 @@ pub fn session(url: &str) -> Box<dyn Session> {
 
 /// A session on the server at `url`, if it can be had.
 pub fn try_session(url: &str) -> Option<Box<dyn Session>> {
-    open(url)?.session().ok()
+    try_session_of("postgres", url)
 }
 
-fn open(url: &str) -> Option<Box<dyn Database>> {
-    let target = Target::Existing { engine: "postgres".into(), url: url.into() };
+/// A session on the server of this engine at `url`, if it can be had.
+pub fn try_session_of(engine: &str, url: &str) -> Option<Box<dyn Session>> {
+    open(engine, url)?.session().ok()
+}
+
+fn open(engine: &str, url: &str) -> Option<Box<dyn Database>> {
+    let target = Target::Existing { engine: engine.into(), url: url.into() };
     let to = ConnectTo { target, file: None, url: Some(url.into()), ask_password: None, settings: BTreeMap::new() };
-    engine::find("postgres").unwrap().open(&to, Access::Inspect).ok()
+    engine::find(engine).unwrap().open(&to, Access::Inspect).ok()
 }
 
 /// The first column of a query's rows.
@@ -262,10 +267,67 @@ pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// The URL of the private server that the program runs under `data_dir`.
+/// A kind of private server, as the tests that run on every kind need it.
+#[derive(Debug, Clone, Copy)]
+pub struct Private {
+    pub engine: &'static str,
+    /// File with its process id, within the directory of private databases.
+    pub pid_file: &'static str,
+    /// URL of the one in this directory, `{}` for the directory.
+    url: &'static str,
+    /// Counts the jobs of SRV-QUERY1 that run in it, for a while already.
+    busy: &'static str,
+    /// What follows the hint of how to connect, to run a statement and print nothing but its result.
+    pub client_options: &'static [&'static str],
+    /// Ends it at once.
+    pub hard_stop: rustix::process::Signal,
+}
+
+/// Every kind of private server.
+pub const PRIVATE: [Private; 2] = [
+    Private {
+        engine: "postgres",
+        pid_file: "dbdyno-postgres/data/postmaster.pid",
+        url: "postgres://dbdyno@/postgres?host={}/dbdyno-postgres/socket&port=5432",
+        busy: "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
+            and query like '%w_srv_query1%' and now() - query_start > interval '300 ms'",
+        client_options: &["-X", "-A", "-t", "-c"],
+        hard_stop: rustix::process::Signal::QUIT,
+    },
+    Private {
+        engine: "mariadb",
+        pid_file: "dbdyno-mariadb/data/mariadb.pid",
+        url: "mariadb://dbdyno@/?socket={}/dbdyno-mariadb/socket/mariadb.sock&auth=none",
+        // A statement within the routine is shown with its own text.
+        busy: "select count(*) from information_schema.processlist where command <> 'Sleep' and id <> connection_id() \
+            and user = 'dbdyno' and info like '%small%' and info not like '%create%'",
+        client_options: &["-N", "-B", "-e"],
+        hard_stop: rustix::process::Signal::KILL,
+    },
+];
+
+impl Private {
+    /// URL of the private server that the program runs under `data_dir`.
+    pub fn url(&self, data_dir: &Path) -> String {
+        self.url.replace("{}", &data_dir.display().to_string())
+    }
+
+    /// True while a job of SRV-QUERY1 runs in the private server of a desk.
+    pub fn a_job_runs(&self, desk: &Desk) -> bool {
+        let session = try_session_of(self.engine, &self.url(&desk.data()));
+        session.is_some_and(|mut session| column(session.as_mut(), self.busy) == ["1"])
+    }
+
+    /// Its process id.
+    pub fn pid(&self, desk: &Desk) -> u32 {
+        let note = std::fs::read_to_string(desk.data().join(self.pid_file)).unwrap();
+        note.lines().next().unwrap().trim().parse().unwrap()
+    }
+}
+
+/// The URL of the private PostgreSQL server that the program runs under `data_dir`.
 pub fn private_url(data_dir: &Path) -> String {
-    let socket = data_dir.join("dbdyno-postgres/socket");
-    format!("postgres://dbdyno@/postgres?host={}&port=5432", socket.display())
+    PRIVATE[0].url(data_dir)
 }
 
 /// Validates a document of `run --format json`.
