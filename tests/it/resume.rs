@@ -1,14 +1,17 @@
 //! Loads that are killed: the next one goes on where they were, on every kind of target, and the rows are right.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use dbdyno::engine::{self, Access, ConnectTo};
+use dbdyno::model::Target;
 use rustix::process::Signal;
 
 use crate::support::{Desk, Server, column, done, private_url, signal, try_session, until};
 
 const CHUNKS: &str = "select coalesce(sum(last_id - first_id + 1), 0) from dbdyno.state_chunks";
-/// 480,000 rows, of which a chunk is a sixteenth or less.
-const ARGS: &str = "--size 0.48 --workload STO-READ";
+/// 320,000 rows, of which a chunk is a sixteenth or less.
+const ARGS: &str = "--size 0.32 --workload STO-READ";
 
 /// Rows that are noted as in, if somebody can be asked.
 fn noted_at(url: &str) -> i64 {
@@ -22,12 +25,26 @@ fn noted_in(file: &Path) -> i64 {
     db.and_then(|db| db.query_row(&CHUNKS.replace("dbdyno.", ""), [], |row| row.get(0)).ok()).unwrap_or(0)
 }
 
+/// Rows that are noted as in, in the MariaDB server whose socket is in this directory.
+fn noted_in_mariadb(directory: &Path) -> i64 {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let Some(socket) = files.into_iter().find(|path| path.extension().is_some_and(|end| end == "sock")) else {
+        return 0;
+    };
+    let url = format!("mariadb://dbdyno@/?socket={}&auth=none", socket.display().to_string().replace('/', "%2F"));
+    let target = Target::Existing { engine: "mariadb".into(), url: url.clone() };
+    let to = ConnectTo { target, file: None, url: Some(url), ask_password: None, settings: BTreeMap::new() };
+    let database = engine::find("mariadb").and_then(|engine| engine.open(&to, Access::Inspect).ok());
+    let rows = database.and_then(|database| database.session().ok()?.query(CHUNKS, &[]).ok());
+    rows.and_then(|rows| rows.scalar()?.parse().ok()).unwrap_or(0)
+}
+
 /// Kills a load of `target` by a signal when a third of the rows are in; then loads again and checks everything.
 fn kill_and_go_on(desk: &Desk, target: &str, noted: &dyn Fn() -> i64) {
     let mut load = desk.spawn(&format!("load {target} {ARGS}"));
     until("a third of the rows are in", || {
         assert_eq!(load.try_wait().unwrap(), None, "the load ended before it could be killed");
-        noted() > 160_000
+        noted() > 110_000
     });
     load.kill().unwrap();
     load.wait().unwrap();
@@ -63,12 +80,20 @@ fn a_killed_load_of_a_private_server_goes_on() {
 }
 
 #[test]
+fn a_killed_load_of_a_private_mariadb_goes_on() {
+    let desk = Desk::new();
+    let socket = desk.data().join("dbdyno-mariadb/socket");
+    kill_and_go_on(&desk, "mariadb", &|| noted_in_mariadb(&socket));
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+#[test]
 fn a_load_that_loses_its_server_says_that_rows_stay_and_goes_on() {
     let (desk, server) = (Desk::new(), Server::start());
     let url = server.admin_url("postgres");
     let line = format!("load {url} --quiet {ARGS}");
     let load = desk.spawn(&line);
-    until("a third of the rows are in", || noted_at(&url) > 160_000);
+    until("a third of the rows are in", || noted_at(&url) > 110_000);
     // The backends that load: the server drops all connections, recovers and serves again.
     let mut admin = server.admin("postgres");
     let backends = "select pid from pg_stat_activity where query like 'copy %' and state = 'active'";
