@@ -11,8 +11,6 @@ use super::{Catalog, parse_selection};
 
 /// Stands in a list of values for every value that the workload declares.
 const EVERY_VALUE: &str = "*";
-/// The value that stands for one of the others, whichever is the engine's own.
-const DEFAULT_VALUE: &str = "default";
 
 /// A named selection of workloads (`suites/<id>.toml`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -167,18 +165,15 @@ fn each_has(entry: &SuiteEntry, name: &str) -> bool {
     entry.each.contains_key(name)
 }
 
-/// The values themselves, or every declared one; `default` stands for one of them and would come twice.
+/// The values themselves, or every declared one.
 fn values_of(workload: &Workload, name: &str, values: &[String]) -> Result<Vec<String>> {
     if values.len() != 1 || values[0] != EVERY_VALUE {
         return Ok(values.to_vec());
     }
-    let declared = workload.params.iter().find(|param| param.name == name).map_or(&[][..], |param| &param.values);
-    let others: Vec<_> = declared.iter().filter(|value| *value != DEFAULT_VALUE).cloned().collect();
-    match (declared.is_empty(), others.is_empty()) {
-        (true, _) => Err(Error::usage("", format!("{} declares no list of values for '{name}'", workload.id))
+    match workload.params.iter().find(|param| param.name == name).map(|param| &param.values) {
+        Some(declared) if !declared.is_empty() => Ok(declared.clone()),
+        _ => Err(Error::usage("", format!("{} declares no list of values for '{name}'", workload.id))
             .advise("write the values")),
-        (false, true) => Ok(declared.to_vec()),
-        (false, false) => Ok(others),
     }
 }
 

@@ -80,7 +80,10 @@ pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let mut plan = empty_plan(catalog, request)?;
     for wish in select::wishes(catalog, request)? {
         match select::selection(catalog, request, plan.size_gb, &wish) {
-            Ok(selection) => plan.selections.push(selection),
+            Ok(selection) => match wish.suite.and_then(|_| select::repeats(request, &plan.selections, &selection)) {
+                None => plan.selections.push(selection),
+                Some(reason) => plan.left_out.push((selection.workload.id, reason)),
+            },
             Err(Refusal::Unavailable(id, reason)) if wish.suite.is_some() => {
                 plan.left_out.push((wish.entry.code.clone().unwrap_or(id), reason));
             }

@@ -98,6 +98,21 @@ fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
     facts
 }
 
+/// Why a test is one that the plan has already: its organisation, spelled out, is the engine's own. Tests of a
+/// publication stand by themselves.
+pub(super) fn repeats(request: &Request, planned: &[Selection], selection: &Selection) -> Option<String> {
+    let own = request.capabilities.default_org();
+    let org = selection.params.get(values::ORG).filter(|org| *org == own)?;
+    let mut params = selection.params.clone();
+    params.insert(values::ORG.into(), values::DEFAULT_ORG.into());
+    let key = |other: &Selection| (other.workload.id.clone(), other.asked_as.clone(), other.drive);
+    let same = |other: &Selection| key(other) == key(selection) && other.params == params;
+    planned
+        .iter()
+        .any(same)
+        .then(|| format!("org={org} is this engine's default organisation, which is measured already"))
+}
+
 fn place(wish: &Wish<'_>) -> String {
     let kind = if wish.suite.is_some() { "suite entry" } else { "--workload" };
     format!("{kind} {}", wish.text())

@@ -358,6 +358,20 @@ fn a_published_suite_runs_under_its_codes_with_its_fixed_work() {
 }
 
 #[test]
+fn the_engines_own_organisation_is_not_measured_twice() {
+    let suite = "id = \"all\"\ntitle = \"all\"\n[[entry]]\nworkload = \"R2\"\neach = { org = [\"*\"] }\n";
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("suites")).unwrap();
+    fs::write(dir.path().join("suites/all.toml"), suite).unwrap();
+    let request = Request { suites: vec!["all".into()], ..server() };
+    let plan = build(&fixture_with(dir.path()), &request).unwrap();
+    let orgs: Vec<_> = plan.selections.iter().map(|selection| selection.params["org"].as_str()).collect();
+    assert_eq!(orgs, ["default"]);
+    let reasons: Vec<_> = plan.left_out.iter().map(|(_, reason)| reason.as_str()).collect();
+    assert!(reasons[0].contains("org=heap is this engine's default") && reasons[1].contains("iot"), "{reasons:?}");
+}
+
+#[test]
 fn fixed_work_grows_with_its_table_and_both_rules_with_the_time_scale() {
     let small = published(Request { size_gb: Some(1.0), ..server() });
     assert_eq!(fixed_work(&small)[0].1, Some(125), "125,000 / 2 x 32,000 / 16,000,000");

@@ -15,7 +15,7 @@ const TABLES: [&str; 2] = ["small", "big"];
 const KEYS: [u64; 3] = [25, 125, 320];
 /// The parameter that chooses the table organisation, and its value for the engine's own.
 pub(super) const ORG: &str = "org";
-const DEFAULT_ORG: &str = "default";
+pub(super) const DEFAULT_ORG: &str = "default";
 
 /// Rows and numbers of distinct keys of every table at this nominal size: whole numbers.
 fn data_facts(size_gb: f64) -> Vec<(String, u64)> {

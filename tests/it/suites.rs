@@ -112,6 +112,17 @@ fn the_work_of_an_op_is_what_its_workload_says() {
 }
 
 #[test]
+fn what_has_a_workload_in_the_catalogue_is_not_listed_as_missing() {
+    for suite in ["orabench", "benchware", "peakmarks"] {
+        for test in tests(suite).iter().filter(|test| test.none.is_some()) {
+            let reason = test.none.as_deref().unwrap();
+            let known = reason.starts_with("not published") || reason.starts_with("the methodology");
+            assert!(known, "{suite} {}: {reason}", test.label());
+        }
+    }
+}
+
+#[test]
 fn benchware_and_peakmarks_list_every_published_name_in_order() {
     let expected = [
         "T141", "T132", "T133", "T421", "T611", "T621", "T426", "T211", "T626", "T721", "T331", "T332", "T512", "T616",
@@ -181,7 +192,7 @@ fn run_suite(target: &str, suite: &str) -> Value {
 /// Every test that was planned ran without failure; published suites show their codes.
 fn check_run(document: &Value, suite: &str) {
     let run = document["tests"].as_array().unwrap();
-    assert!(run.len() >= 10, "{suite}: {} tests", run.len());
+    assert!(run.len() >= 25, "{suite}: {} tests", run.len());
     for test in run {
         let reasons = test["verdict"]["reasons"].to_string();
         assert!(!reasons.contains("\"failed\""), "{suite} {}: {reasons}", test["workload"]);

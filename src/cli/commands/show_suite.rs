@@ -119,7 +119,8 @@ fn rule(test: &Value) -> String {
     match (&test["work"], test["ops_per_job"].as_u64(), test["duration_s"].as_f64()) {
         (Value::Object(work), Some(ops), _) => {
             let amount = work["amount"].as_f64().unwrap_or_default();
-            format!("{amount} {} = {ops} ops", work["unit"].as_str().unwrap_or_default())
+            let (unit, op) = (work["unit"].as_str().unwrap_or_default(), if ops == 1 { "op" } else { "ops" });
+            format!("{amount} {unit} = {ops} {op}")
         }
         (_, _, Some(seconds)) => format!("{seconds} s"),
         _ => String::new(),
