@@ -87,7 +87,10 @@ impl Checking<'_> {
             let value = rows.get(0, name).and_then(|text| text.parse::<f64>().ok());
             value.ok_or_else(|| self.wrong(format!("the routine returned no '{name}'")))
         };
-        self.compare("ops of the routine", &Expr("1".into()), get("ops")?)?;
+        // A routine of one transaction does not count ops: its call is the op.
+        if rows.columns.iter().any(|column| column == "ops") {
+            self.compare("ops of the routine", &Expr("1".into()), get("ops")?)?;
+        }
         if let Some(expected) = answer.routine_rows.as_ref().or(answer.rows.as_ref()) {
             let mut facts = self.facts.clone();
             facts.insert("commits".into(), get("commits")?);

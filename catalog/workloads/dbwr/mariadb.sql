@@ -1,0 +1,22 @@
+-- A row takes more than half of a block of 16 kB, so there is one in each. The characters are single bytes.
+
+-- name: create-table
+create table {{prefix}}dbwr_thr (pool int not null, slot int not null, counter bigint not null, pad varchar(8000) not null,
+  primary key (pool, slot)) engine = innodb character set latin1 row_format = dynamic
+
+-- name: fill
+insert into {{prefix}}dbwr_thr (pool, slot, counter, pad)
+select pools.seq, slots.seq, 0, repeat('p', 7800)
+from seq_3_to_20002 as pools, seq_1_to_{{rows}} as slots
+where pools.seq <= 2 * {{jobs}} + 2
+
+-- name: index
+-- nothing: the table stands in its primary key
+
+-- name: gather
+analyze table {{prefix}}dbwr_thr
+
+-- name: DBWR-THR.body
+update {{prefix}}dbwr_thr set counter = counter + 1 where pool = 2 * p_job + 1 + (v_seed * 2 >> 31);
+set v_rows = v_rows + row_count();
+set v_commits = v_commits + 1;

@@ -1,0 +1,161 @@
+-- Database drive of the TP group. A query in a MariaDB procedure must go somewhere. One row is fetched into a variable for each
+-- column; of several rows every column of every row goes through an aggregate, which is cheaper than a cursor: that would
+-- copy the rows into a temporary table first. Columns with an index go through bit_xor, since their maximum would be looked up in
+-- the index once more. A routine that commits does one op; its reads commit by themselves.
+
+-- name: TP-LOOKUP.declare
+declare v_id bigint;
+declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
+declare v_booked_on date;
+declare v_amount decimal(12,2);
+declare v_code varchar(32);
+declare v_filler varchar(200);
+
+-- name: TP-LOOKUP.body
+select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
+set v_rows = v_rows + row_count();
+
+-- name: TP-SELECT32.declare
+declare v_id bigint;
+declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
+declare v_booked_on date;
+declare v_amount decimal(12,2);
+declare v_code varchar(32);
+declare v_filler varchar(200);
+declare v_select int;
+
+-- name: TP-SELECT32.body
+set v_select = 0;
+while v_select < 32 do
+  set v_select = v_select + 1;
+  set v_seed = v_seed * 48271 % 2147483647;
+  select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
+  set v_rows = v_rows + row_count();
+end while;
+
+-- name: TP-UPDATE32.update
+update {{big}} set status = status + 1, amount = amount + 1 where id = (:k - 1) * ({{big_rows}} div 32) + :offset
+
+-- name: TP-UPDATE32.declare
+declare v_update int default 0;
+
+-- name: TP-UPDATE32.body
+start transaction;
+while v_update < 32 do
+  set v_update = v_update + 1;
+  set v_seed = v_seed * 48271 % 2147483647;
+  update {{big}} set status = status + 1, amount = amount + 1
+  where id = (v_update - 1) * ({{big_rows}} div 32) + 1 + (v_seed * ({{big_rows}} div 32) >> 31);
+  set v_rows = v_rows + row_count();
+end while;
+commit;
+set v_commits = v_commits + 1;
+
+-- name: TP-REPORT.declare
+declare v_id bigint;
+declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
+declare v_booked_on date;
+declare v_amount decimal(12,2);
+declare v_code varchar(32);
+declare v_filler varchar(200);
+declare v_count bigint;
+
+-- name: TP-REPORT.body
+select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
+  max(quantity), max(status), max(code), max(filler)
+into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+from {{big}} where key25 = 1 + (v_seed * {{big_key25}} >> 31);
+set v_rows = v_rows + v_count;
+
+-- name: TP-LIGHT.declare
+declare v_id bigint;
+declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
+declare v_booked_on date;
+declare v_amount decimal(12,2);
+declare v_code varchar(32);
+declare v_filler varchar(200);
+declare v_key bigint;
+
+-- name: TP-LIGHT.body
+set v_key = 1 + (v_seed * {{big_rows}} >> 31);
+set v_seed = v_seed * 48271 % 2147483647;
+if v_seed * 100 >> 31 < {{update_pct}} then
+  start transaction;
+  select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  from {{big}} where id = v_key for update;
+  set v_rows = v_rows + row_count();
+  update {{big}} set status = status + 1, amount = amount + 1 where id = v_key;
+  set v_rows = v_rows + row_count();
+  commit;
+  set v_commits = v_commits + 1;
+else
+  select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  from {{big}} where id = v_key;
+  set v_rows = v_rows + row_count();
+end if;
+
+-- name: TP-MEDIUM.declare
+declare v_id bigint;
+declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
+declare v_booked_on date;
+declare v_amount decimal(12,2);
+declare v_code varchar(32);
+declare v_filler varchar(200);
+declare v_key, v_count bigint;
+
+-- name: TP-MEDIUM.body
+-- the rows are locked in the order of the index, that is of their ids
+set v_key = 1 + (v_seed * {{big_key25}} >> 31);
+set v_seed = v_seed * 48271 % 2147483647;
+if v_seed * 100 >> 31 < {{update_pct}} then
+  start transaction;
+  select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
+    max(quantity), max(status), max(code), max(filler)
+  into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  from {{big}} where key25 = v_key for update;
+  set v_rows = v_rows + v_count;
+  update {{big}} set status = status + 1, amount = amount + 1 where key25 = v_key;
+  set v_rows = v_rows + row_count();
+  commit;
+  set v_commits = v_commits + 1;
+else
+  select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
+    max(quantity), max(status), max(code), max(filler)
+  into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  from {{big}} where key25 = v_key;
+  set v_rows = v_rows + v_count;
+end if;
+
+-- name: TP-HEAVY.declare
+declare v_id bigint;
+declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
+declare v_booked_on date;
+declare v_amount decimal(12,2);
+declare v_code varchar(32);
+declare v_filler varchar(200);
+declare v_key, v_count bigint;
+
+-- name: TP-HEAVY.body
+-- the rows are locked in the order of the index, that is of their ids
+set v_key = 1 + (v_seed * {{big_key125}} >> 31);
+set v_seed = v_seed * 48271 % 2147483647;
+if v_seed * 100 >> 31 < {{update_pct}} then
+  start transaction;
+  select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
+    max(quantity), max(status), max(code), max(filler)
+  into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  from {{big}} where key125 = v_key for update;
+  set v_rows = v_rows + v_count;
+  update {{big}} set status = status + 1, amount = amount + 1 where key125 = v_key;
+  set v_rows = v_rows + row_count();
+  commit;
+  set v_commits = v_commits + 1;
+else
+  select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
+    max(quantity), max(status), max(code), max(filler)
+  into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  from {{big}} where key125 = v_key;
+  set v_rows = v_rows + v_count;
+end if;
