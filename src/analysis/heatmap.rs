@@ -7,7 +7,7 @@ use crate::model::Better;
 pub struct Known {
     /// In the unit of the row.
     pub value: f64,
-    /// Half width of its 95 % confidence interval as a fraction of it; absent for published figures.
+    /// Half width of its 95 % confidence interval as a fraction of it (`compare::Noise`); absent for published figures.
     pub ci_fraction: Option<f64>,
 }
 

@@ -4,6 +4,7 @@ use super::columns::{RATE, jobs};
 use super::document::{Block, Cell, Document, HeatCell, HeatRow, Heatmap, Section};
 use super::ramps::{RampRow, rows};
 use super::{Input, Report};
+use crate::analysis::compare::Noise;
 use crate::analysis::heatmap::{Known, Place, Rank, places};
 use crate::analysis::ramp::{self, RampFigure};
 use crate::model::{Better, PublishedKind, Reason, Status, TestResult};
@@ -60,7 +61,7 @@ pub(super) const METRICS: [Metric; 2] = [
 /// How to read it; stands above every heatmap.
 const HOW_TO_READ: &str = "The best figure of a row is dark green, nothing is red; in between the colour is the share \
 of the best (best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond the \
-noise of both (95 % intervals); invalid figures have no colour.";
+noise of both (95 % intervals, with what unrepeated runs differ by); invalid figures have no colour.";
 
 /// The section of each metric; the workbook and the page show the same.
 pub fn sections(input: &Input) -> Vec<Section> {
@@ -120,7 +121,7 @@ pub(super) fn figure<'a>(tests: &[&'a TestResult], metric: &Metric) -> Option<Ra
 /// The figure, if it may be compared.
 pub(super) fn sound(figure: &RampFigure<'_>, unit: &str) -> Option<Known> {
     let is_sound = figure.test.verdict.status != Status::Invalid && figure.kpm.unit == unit;
-    is_sound.then_some(Known { value: figure.value, ci_fraction: figure.test.ci_fraction })
+    is_sound.then(|| Known { value: figure.value, ci_fraction: Noise::default().of_test(figure.test) })
 }
 
 fn cell(figure: &RampFigure<'_>, place: Option<Place>) -> HeatCell {

@@ -2,6 +2,7 @@
 
 use super::Ratio;
 use super::metric::Reading;
+use crate::model::TestResult;
 use crate::stats::student::t95;
 
 /// What is known of the noise between two runs of the same thing.
@@ -34,13 +35,16 @@ impl Default for Noise {
 impl Noise {
     /// Half width of a reading's interval as a fraction of it; absent for a published figure.
     fn half_width(&self, reading: &Reading<'_>) -> Option<f64> {
-        if reading.test.published.is_some() {
-            return None;
-        }
+        let unrepeated = self.of_test(reading.test)?;
         let repeated = reading.repeats.len() >= FEWEST;
         let spread = spread(&reading.repeats).filter(|_| repeated);
-        let within = reading.test.ci_fraction.unwrap_or(UNKNOWN_WITHIN);
-        Some(spread.unwrap_or_else(|| within.hypot(self.between_runs)))
+        Some(spread.unwrap_or(unrepeated))
+    }
+
+    /// The same of a single test, from its own seconds and from what runs differ by; absent for a published figure.
+    pub fn of_test(&self, test: &TestResult) -> Option<f64> {
+        let within = test.ci_fraction.unwrap_or(UNKNOWN_WITHIN);
+        test.published.is_none().then(|| within.hypot(self.between_runs))
     }
 
     /// other / base with its interval: on the logarithm, where errors as fractions are symmetric.
@@ -65,7 +69,7 @@ mod tests {
     use super::*;
     use crate::analysis::compare::Change;
     use crate::analysis::fixture::at;
-    use crate::model::{Better, TestResult};
+    use crate::model::Better;
 
     fn reading(test: &TestResult, repeats: Vec<f64>) -> Reading<'_> {
         Reading { jobs: 1, value: test.ops_per_s, test, repeats }
