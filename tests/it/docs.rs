@@ -43,10 +43,12 @@ fn the_commands_of_the_readme_work_in_their_order() {
     for command in commands {
         let output = desk.path("datasheet.html").display().to_string();
         let command = command.replace(URL, &server.admin_url("postgres")).replace("datasheet.html", &output);
+        let workbook = desk.path("all.xlsx").display().to_string();
+        let command = command.replace("all.xlsx", &workbook);
         let scripts = desk.path("scripts").display().to_string();
         run(&desk, &command.replace("--output scripts", &format!("--output {scripts}")));
     }
-    assert!(desk.path("datasheet.html").exists());
+    assert!(desk.path("datasheet.html").exists() && desk.path("all.xlsx").exists());
 }
 
 /// The folder that the recipe describes, in a catalogue of one's own.
