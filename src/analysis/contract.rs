@@ -17,7 +17,8 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
     applying.filter_map(|claim| check(&scope, claim)).collect()
 }
 
-fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
+/// What is to be said about one claim; nothing if it holds.
+pub(super) fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
     let missing = |name: &str| unchecked(format!("contract not checked, {name} is not known here ({})", claim.because));
     let known = scope.own(&claim.what).or_else(|| scope.counter(&claim.what));
     let Some(what) = known.or_else(|| scope.parameter(&claim.what)) else {

@@ -63,6 +63,11 @@ impl<'a> Check<'a> {
     }
 }
 
+/// What is wrong with one claim whose counter is known; nothing if it holds.
+pub(super) fn judged(result: &TestResult, scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
+    check(result, scope, claim).reason()
+}
+
 fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim) -> Check<'a> {
     let Some(counted) = scope.counter(&claim.what) else {
         return Check::Missing(&claim.what);
@@ -76,7 +81,7 @@ fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim) -> Check<
 }
 
 /// What the counter must be: `equals` times the divisor.
-fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
+pub(super) fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> {
     let equals = claim.equals.as_ref().ok_or("the claim has no 'equals'")?;
     let per = claim.per.as_deref();
     let divisor = scope.divisor(per).ok_or_else(|| format!("{} is not known here", per.unwrap_or_default()))?;

@@ -79,7 +79,7 @@ pub enum Command {
         #[command(subcommand)]
         what: Runs,
     },
-    /// Write a report of stored runs (--format text|markdown|html|csv|json|xlsx)
+    /// Write a report of stored runs (--format, see 'list formats'; or by the file's ending)
     Report(ReportArgs),
     /// Compare runs with the first one: what differs, ratios with intervals, findings (--format text|markdown|html|csv|json)
     Compare(CompareArgs),
@@ -217,8 +217,11 @@ pub enum Runs {
 pub struct ReportArgs {
     /// Kind of report; 'dbdyno list reports' names them
     pub kind: String,
-    /// Ids, names or 'last' [default: last]
+    /// Ids, names or 'last'; RUN:SEQ is one test of a run [default: last]
     pub runs: Vec<String>,
+    /// Only the test of this number
+    #[arg(long, value_name = "N")]
+    pub test: Option<u32>,
     /// File to write [default: standard output]
     #[arg(long, short)]
     pub output: Option<PathBuf>,

@@ -21,5 +21,6 @@ fn selection(selection: &Selection) -> Value {
         "workload": selection.workload.id, "revision": selection.workload.revision, "asked_as": selection.asked_as,
         "params": selection.params, "drive": selection.drive, "ramp": selection.ramp, "window": selection.window,
         "hash": selection.hash, "sql": sql.collect::<Vec<_>>(),
+        "contract": selection.workload.contract, "crosscheck": selection.workload.crosscheck,
     })
 }

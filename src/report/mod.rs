@@ -2,6 +2,7 @@
 //!
 //! A report measures nothing and opens no database. Adding one: one file here and one line in [`REPORTS`].
 
+pub mod catalogue;
 pub mod columns;
 pub mod compare;
 pub mod datasheet;
@@ -26,6 +27,7 @@ mod series;
 pub mod shade;
 pub mod summary;
 mod test_charts;
+pub mod test_page;
 pub mod texts;
 pub mod workbook;
 
@@ -105,6 +107,16 @@ impl Input {
     }
 }
 
+/// What a report is about, and thus needs in its [`Input`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    Runs,
+    /// Single tests, which must be named: `RUN:SEQ`.
+    Tests,
+    /// The catalogue; no run.
+    Catalog,
+}
+
 /// A kind of report.
 pub trait Report: Sync {
     /// As given to `dbdyno report`.
@@ -114,6 +126,10 @@ pub trait Report: Sync {
     /// The form if none is asked for.
     fn format(&self) -> &'static str {
         "text"
+    }
+    /// What it is about.
+    fn subject(&self) -> Subject {
+        Subject::Runs
     }
     /// The document of the runs.
     fn build(&self, input: &Input) -> Document;
@@ -132,4 +148,6 @@ pub const REPORTS: &[&dyn Report] = &[
     &summary::Summary,
     &workbook::FullWorkbook,
     &page::Page,
+    &test_page::TestPage,
+    &catalogue::CatalogueReport,
 ];

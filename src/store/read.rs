@@ -65,6 +65,28 @@ impl Store {
         numbers.into_iter().map(|test_id| self.test(test_id)).collect()
     }
 
+    /// One test of a run by its number, with series and snapshots.
+    ///
+    /// # Errors
+    /// If there is none: the message names the numbers that exist.
+    pub fn test_of(&self, run_id: i64, seq: u32) -> Result<TestResult> {
+        let found = self.ids("SELECT id FROM test WHERE run_id = ?1 AND seq = ?2", (run_id, seq))?;
+        match found.first() {
+            Some(id) => self.test(*id),
+            None => Err(self.no_such_test(run_id, seq)?),
+        }
+    }
+
+    fn no_such_test(&self, run_id: i64, seq: u32) -> Result<Error> {
+        let last = self.ids("SELECT max(seq) FROM test WHERE run_id = ?1", [run_id])?;
+        let advice = match last.first() {
+            Some(last) => format!("give a number from 1 to {last}; see 'dbdyno runs show {run_id}'"),
+            None => "the run has none".into(),
+        };
+        let what = format!("holds no test {seq} of run {run_id}");
+        Ok(Error::usage(failure::place(&self.path), what).advise(advice))
+    }
+
     fn test(&self, test_id: i64) -> Result<TestResult> {
         let tests = self.items::<TestResult>(&TEST, "WHERE id = ?1", test_id)?;
         let mut test = tests.into_iter().next().ok_or_else(|| self.damaged(format!("test {test_id} vanished")))?;

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use crate::analysis::price::PriceList;
 use crate::cli::args::ReportArgs;
+use crate::cli::commands::catalogue;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::cli::paths::command_line;
 use crate::error::{Error, Result};
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
-use crate::report::{Document, Input, REPORTS, Report, RunTests, price};
+use crate::report::{Document, Input, REPORTS, Report, RunTests, Subject, price};
 
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
@@ -18,19 +19,26 @@ const FILE_WIDTH: usize = 120;
 /// Prints or writes a report.
 ///
 /// # Errors
-/// Unknown kinds, runs and formats; an unwritable file.
+/// Unknown kinds, runs, tests and formats; an unwritable file.
 pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
-    let runs = if args.runs.is_empty() { vec!["last".to_string()] } else { args.runs.clone() };
-    let prices = args.price.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
     let output = args.output.as_deref();
-    rendered(context, &args.kind, output, || {
-        let input = Input { prices, language: args.language, ..load(context, &runs)? };
-        match price::unused(&input) {
-            Some(name) => Err(Error::usage("--price", format!("'{name}' is none of the runs"))
-                .advise("'platform' in the file must be the name or the target of a run")),
-            None => Ok(input),
-        }
+    let subject = find(&args.kind)?.subject();
+    rendered(context, &args.kind, output, || match subject {
+        Subject::Catalog if args.runs.is_empty() && args.test.is_none() => catalogue::input(context, command_line()),
+        Subject::Catalog => Err(Error::usage("report catalogue", "is about no run").advise("give no run and no test")),
+        Subject::Runs | Subject::Tests => input(context, args, subject),
     })
+}
+
+/// The runs or tests, with prices if some are given.
+fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
+    let prices = args.price.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
+    let input = Input { prices, language: args.language, ..load_chosen(context, &chosen(args, subject)?)? };
+    match price::unused(&input) {
+        Some(name) => Err(Error::usage("--price", format!("'{name}' is none of the runs"))
+            .advise("'platform' in the file must be the name or the target of a run")),
+        None => Ok(input),
+    }
 }
 
 /// A price list.
@@ -45,12 +53,35 @@ fn read_price(path: &Path) -> Result<PriceList> {
     })
 }
 
-/// Renders the report `kind` of the runs, to a file or to standard output.
+/// A run, or one test of it.
+struct Chosen {
+    run: String,
+    test: Option<u32>,
+}
+
+/// The runs asked for, `RUN:SEQ` and `--test N` taken apart; the last run if none is.
+fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
+    let last = ["last".to_string()];
+    let runs = if args.runs.is_empty() { &last[..] } else { &args.runs };
+    let one = |text: &String| match (args.test, text.rsplit_once(':').map(|(run, seq)| (run, seq.parse()))) {
+        (Some(test), _) => Chosen { run: text.clone(), test: Some(test) },
+        (None, Some((run, Ok(test)))) => Chosen { run: run.into(), test: Some(test) },
+        _ => Chosen { run: text.clone(), test: None },
+    };
+    let chosen: Vec<Chosen> = runs.iter().map(one).collect();
+    if subject == Subject::Tests && chosen.iter().any(|chosen| chosen.test.is_none()) {
+        return Err(Error::usage(format!("report {}", args.kind), "no test is named")
+            .advise("give RUN:SEQ, or RUN --test N; 'dbdyno runs show RUN' lists the tests"));
+    }
+    Ok(chosen)
+}
+
+/// Prints the report `kind` of a run.
 ///
 /// # Errors
 /// As [`report`].
-pub fn render(context: &Context, kind: &str, runs: &[String], output: Option<&Path>) -> Result<()> {
-    rendered(context, kind, output, || load(context, runs))
+pub fn of_run(context: &Context, kind: &str, run: &str) -> Result<()> {
+    rendered(context, kind, None, || load(context, &[run.to_string()]))
 }
 
 fn rendered(context: &Context, kind: &str, output: Option<&Path>, input: impl FnOnce() -> Result<Input>) -> Result<()> {
@@ -144,10 +175,18 @@ fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
 /// # Errors
 /// Unknown runs.
 pub fn load(context: &Context, runs: &[String]) -> Result<Input> {
+    let whole = |run: &String| Chosen { run: run.clone(), test: None };
+    load_chosen(context, &runs.iter().map(whole).collect::<Vec<_>>())
+}
+
+fn load_chosen(context: &Context, chosen: &[Chosen]) -> Result<Input> {
     let store = context.existing_store()?;
-    let runs = runs.iter().map(|name| {
-        let run = store.run(name)?;
-        let tests = store.tests(run.id)?;
+    let runs = chosen.iter().map(|chosen| {
+        let run = store.run(&chosen.run)?;
+        let tests = match chosen.test {
+            Some(seq) => vec![store.test_of(run.id, seq)?],
+            None => store.tests(run.id)?,
+        };
         Ok(RunTests { run, tests })
     });
     let runs = runs.collect::<Result<Vec<_>>>()?;

@@ -51,7 +51,7 @@ fn show(context: &Context, which: &str) -> Result<()> {
         let tests = store.tests(run.id)?;
         return out::json(&run_json::document(&run, &tests));
     }
-    super::report::render(context, "kpm", &[which.to_string()], None)
+    super::report::of_run(context, "kpm", which)
 }
 
 /// Ids of the runs named; all if none is named.

@@ -88,7 +88,11 @@ fn sql(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -
     Ok(text)
 }
 
-fn selection(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<Selection> {
+/// A workload's plan for an engine at one job.
+///
+/// # Errors
+/// What the engine or the drive cannot do, bad parameters.
+pub fn selection(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<Selection> {
     let request = plan::Request {
         engine: engine.name().to_string(),
         capabilities: engine.capabilities(),

@@ -1,0 +1,109 @@
+//! Every claim of contract and cross-check with the values found, also of those that hold: for the page of a test.
+
+use super::scope::{self, Scope};
+use super::words::number;
+use super::{contract, crosscheck};
+use crate::model::{Claim, Expr, Reason, Status, TestResult};
+
+/// A claim and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// `physical_reads per ops`.
+    pub what: String,
+    /// What was found; absent if a counter is not known, or of 0 / 0.
+    pub value: Option<f64>,
+    /// `at most 0.05`, `120000 within 0.5 %`.
+    pub required: String,
+    pub outcome: Outcome,
+    /// What it means if the claim does not hold.
+    pub because: String,
+}
+
+/// What became of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Holds,
+    Unchecked,
+    /// It lowered the verdict to this.
+    Broken(Status),
+}
+
+/// The claims of a contract that say something about this test on this engine.
+pub fn of_contract(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Checked> {
+    let scope = Scope::new(result);
+    let one = |claim: &Claim| {
+        let what = scope.own(&claim.what).or_else(|| scope.counter(&claim.what));
+        let value = what.zip(scope.divisor(claim.per.as_deref())).map(|(what, divisor)| what / divisor);
+        let known = value.filter(|value| !value.is_nan());
+        checked(claim, known, bounds(&scope, claim), contract::check(&scope, claim), value.is_some())
+    };
+    claims.iter().filter(|claim| scope.applies(claim, engine)).map(one).collect()
+}
+
+/// The claims of a cross-check that say something about this test on this engine.
+pub fn of_crosscheck(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Checked> {
+    let scope = Scope::new(result);
+    let one = |claim: &Claim| {
+        let value = scope.counter(&claim.what);
+        let required = crosscheck::expected(&scope, claim);
+        let required = required.map_or_else(|why| why, |expected| format!("{} within 0.5 %", number(expected)));
+        checked(claim, value, required, crosscheck::judged(result, &scope, claim), value.is_some())
+    };
+    let named = |checked: Checked, claim: &Claim| Checked { what: claim.what.clone(), ..checked };
+    claims.iter().filter(|claim| scope.applies(claim, engine)).map(|claim| named(one(claim), claim)).collect()
+}
+
+fn checked(claim: &Claim, value: Option<f64>, required: String, reason: Option<Reason>, is_known: bool) -> Checked {
+    let outcome = match reason {
+        Some(reason) if reason.status > Status::Valid => Outcome::Broken(reason.status),
+        None if is_known => Outcome::Holds,
+        _ => Outcome::Unchecked,
+    };
+    Checked { what: scope::name(claim), value, required, outcome, because: claim.because.clone() }
+}
+
+/// The bounds in words, evaluated for this test.
+fn bounds(scope: &Scope<'_>, claim: &Claim) -> String {
+    let bound = |word: &str, expr: &Option<Expr>| {
+        let value = scope.bound(expr.as_ref()?);
+        Some(value.map_or_else(|why| why, |value| format!("{word} {}", number(value))))
+    };
+    let words = [bound("at least", &claim.min), bound("at most", &claim.max)];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+
+    fn claim(what: &str) -> Claim {
+        Claim { what: what.into(), because: "not cached".into(), ..Claim::default() }
+    }
+
+    #[test]
+    fn a_contract_shows_its_value_also_where_it_holds() {
+        let mut result = fixture::result();
+        result.counters = fixture::counters(&[("physical_reads", 6000.0)]);
+        let cached =
+            |max: &str| Claim { per: Some("ops".into()), max: Some(Expr(max.into())), ..claim("physical_reads") };
+        let found = of_contract(&result, &[cached("0.1"), cached("0.01"), claim("unknown")], "postgres");
+        let outcomes: Vec<_> = found.iter().map(|checked| checked.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Holds, Outcome::Broken(Status::Invalid), Outcome::Unchecked]);
+        assert_eq!((found[0].what.as_str(), found[0].value), ("physical_reads per ops", Some(0.05)));
+        assert_eq!((found[0].required.as_str(), found[2].value), ("at most 0.100", None));
+    }
+
+    #[test]
+    fn a_cross_check_shows_what_the_counter_must_be() {
+        let mut result = fixture::result();
+        result.counters = fixture::counters(&[("index_scans", 60_000.0)]);
+        let lookups = |what: &str| Claim { equals: Some(Expr("ops".into())), ..claim(what) };
+        let found = of_crosscheck(&result, &[lookups("index_scans"), lookups("unknown")], "postgres");
+        assert_eq!(found[0].required, "120000 within 0.5 %");
+        let outcomes: Vec<_> = found.iter().map(|checked| (checked.value, checked.outcome)).collect();
+        assert_eq!(outcomes, [(Some(60_000.0), Outcome::Broken(Status::Invalid)), (None, Outcome::Unchecked)]);
+        let elsewhere = Claim { engines: vec!["sqlite".into()], ..lookups("index_scans") };
+        assert_eq!(of_crosscheck(&result, &[elsewhere], "postgres"), []);
+    }
+}

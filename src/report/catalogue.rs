@@ -1,0 +1,171 @@
+//! The catalogue: what each workload does, how it is judged, its SQL on each engine, its codes in other suites.
+
+use super::document::{Block, Cell, Code, Column, Document, Section, Table};
+use super::{Input, Report, Statements, Subject};
+use crate::catalog::{Suite, SuiteEntry};
+use crate::model::{Better, Claim, Kpm, Param, Workload};
+
+/// `report catalogue`.
+pub struct CatalogueReport;
+
+impl Report for CatalogueReport {
+    fn name(&self) -> &'static str {
+        "catalogue"
+    }
+
+    fn title(&self) -> &'static str {
+        "every workload: what it does, parameters, contract, SQL per engine, codes; and the suites"
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::Catalog
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let workloads = input.catalog.workloads().map(|workload| section(input, workload));
+        let suites = input.catalog.suites().iter().filter_map(|suite| suite_section(input, suite));
+        let sections = overview(input).into_iter().chain(workloads).chain(suites).collect();
+        Document { title: "Catalogue".into(), sections }
+    }
+}
+
+fn table(name: &str, columns: &[(&str, u8)]) -> Table {
+    let column = |&(name, priority): &(&str, u8)| Column { name: name.into(), unit: None, priority };
+    Table { name: name.into(), columns: columns.iter().map(column).collect(), ..Table::default() }
+}
+
+fn codes(workload: &Workload) -> String {
+    workload.aliases.iter().map(|alias| alias.code.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn metric(kpm: &Kpm) -> String {
+    let direction = match kpm.better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    };
+    format!("{}, {direction}", kpm.unit)
+}
+
+/// Groups, and every workload in a line.
+fn overview(input: &Input) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for group in input.catalog.groups() {
+        let mut list = table(&group.id, &[("Workload", 0), ("What it does", 0), ("KPM", 1), ("Codes", 2)]);
+        for workload in input.catalog.workloads().filter(|workload| workload.group == group.id) {
+            let unit = Cell::text(&workload.kpm.unit);
+            let cells = vec![Cell::text(&workload.id), Cell::text(&workload.title), unit, Cell::text(codes(workload))];
+            list.rows.push(cells);
+        }
+        blocks.push(Block::Paragraph(format!("{}: {}. {}", group.id, group.title, group.about.trim())));
+        blocks.push(Block::Table(list));
+    }
+    (!blocks.is_empty()).then(|| Section { title: "Groups".into(), blocks })
+}
+
+fn section(input: &Input, workload: &Workload) -> Section {
+    let mut blocks = Vec::new();
+    if !workload.about.trim().is_empty() {
+        blocks.push(Block::Paragraph(workload.about.trim().into()));
+    }
+    blocks.push(Block::Facts(facts(workload)));
+    blocks.extend(Some(params(workload)).filter(|table| !table.rows.is_empty()).map(Block::Table));
+    blocks.extend(Some(claims(workload)).filter(|table| !table.rows.is_empty()).map(Block::Table));
+    let of_workload = |statements: &&Statements| statements.workload == workload.id;
+    blocks.extend(input.statements.iter().filter(of_workload).flat_map(sql));
+    Section { title: format!("{}: {}", workload.id, workload.title), blocks }
+}
+
+fn facts(workload: &Workload) -> Vec<(String, String)> {
+    let mut facts = vec![
+        ("KPM", metric(&workload.kpm)),
+        ("Second metric", workload.second.as_ref().map(metric).unwrap_or_default()),
+        ("Work of one op", workload.work.0.clone()),
+        ("Commits", if workload.commits { "each op commits".into() } else { String::new() }),
+        ("Tables", workload.tables.join(", ")),
+        ("Cached before", workload.warm.join(", ")),
+        ("Parts", workload.parts.iter().map(|part| part.workload.clone()).collect::<Vec<_>>().join(", ")),
+        ("Codes", codes(workload)),
+        ("Revision", workload.revision.to_string()),
+    ];
+    facts.retain(|(_, value)| !value.is_empty());
+    facts.into_iter().map(|(name, value)| (name.into(), value)).collect()
+}
+
+fn params(workload: &Workload) -> Table {
+    let name = format!("{} parameters", workload.id);
+    let mut table = table(&name, &[("Parameter", 0), ("Default", 0), ("Values", 1), ("Meaning", 0)]);
+    for param in &workload.params {
+        let cells = [&param.name, &default(param), &values(param), &param.about];
+        table.rows.push(cells.into_iter().map(Cell::text).collect());
+    }
+    table
+}
+
+fn default(param: &Param) -> String {
+    let engines = param.engine_default.iter().map(|(engine, value)| format!(" ({engine}: {value})"));
+    [param.default.clone()].into_iter().chain(engines).collect()
+}
+
+fn values(param: &Param) -> String {
+    let end = |end: Option<i64>| end.map_or(String::new(), |end| end.to_string());
+    if param.values.is_empty() { format!("{}..{}", end(param.min), end(param.max)) } else { param.values.join(", ") }
+}
+
+fn claims(workload: &Workload) -> Table {
+    let name = format!("{} contract and cross-check", workload.id);
+    let mut table = table(&name, &[("Claim", 0), ("Must be", 0), ("Holds for", 2), ("Else", 1)]);
+    let contract = workload.contract.iter().map(|claim| ("contract", claim));
+    for (kind, claim) in contract.chain(workload.crosscheck.iter().map(|claim| ("cross-check", claim))) {
+        let per = claim.per.iter().map(|per| format!(" per {per}")).collect::<String>();
+        let cells = [format!("{kind}: {}{per}", claim.what), required(claim), scope(claim), claim.because.clone()];
+        table.rows.push(cells.into_iter().map(Cell::text).collect());
+    }
+    table
+}
+
+fn required(claim: &Claim) -> String {
+    let words = [("at least", &claim.min), ("at most", &claim.max), ("equal to", &claim.equals)];
+    let known = words.iter().filter_map(|(word, expr)| Some(format!("{word} {}", expr.as_ref()?.0)));
+    known.collect::<Vec<_>>().join(", ")
+}
+
+/// Engines and drives for which the claim holds; empty if for all.
+fn scope(claim: &Claim) -> String {
+    claim.engines.iter().chain(&claim.drives).cloned().collect::<Vec<_>>().join(", ")
+}
+
+fn sql(statements: &Statements) -> Vec<Block> {
+    let drive = if statements.drive.is_empty() { String::new() } else { format!(", {} drive", statements.drive) };
+    let place = format!("{}{drive}", statements.engine);
+    match &statements.sql {
+        Err(why) => vec![Block::Paragraph(format!("{place}: {why}"))],
+        Ok(pieces) => {
+            let named =
+                |piece: &Code| Code { caption: format!("{place}: {}", piece.caption), text: piece.text.clone() };
+            pieces.iter().map(|piece| Block::Code(named(piece))).collect()
+        }
+    }
+}
+
+/// A suite with its tests under their own codes.
+fn suite_section(input: &Input, suite: &Suite) -> Option<Section> {
+    let tests = input.catalog.suite_tests(suite).ok()?;
+    let columns = [("Code", 0), ("Title", 2), ("Workload, or why there is none", 0), ("Parameters", 1), ("Jobs", 3)];
+    let mut table = table(&format!("suite {}", suite.id), &columns);
+    table.rows.extend(tests.iter().map(suite_row));
+    let about = Some(Block::Paragraph(suite.about.trim().to_string())).filter(|_| !suite.about.trim().is_empty());
+    let blocks = about.into_iter().chain([Block::Table(table)]).collect();
+    Some(Section { title: format!("Suite {}: {}", suite.id, suite.title), blocks })
+}
+
+fn suite_row(entry: &SuiteEntry) -> Vec<Cell> {
+    let text = |text: &Option<String>| text.as_ref().map_or(Cell::Empty, Cell::text);
+    let params = entry.params.iter().map(|(name, value)| format!("{name}={value}"));
+    vec![
+        text(&entry.code),
+        text(&entry.title),
+        entry.workload.as_ref().or(entry.none.as_ref()).map_or(Cell::Empty, Cell::text),
+        Cell::text(params.collect::<Vec<_>>().join(", ")),
+        text(&entry.jobs),
+    ]
+}
