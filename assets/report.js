@@ -61,10 +61,11 @@
     };
     if (isLog) {
       Object.assign(option, { min: low, max: high, interval: Math.max(1, Math.ceil((high - low) / 10)) });
-    } else if (position === "y") {
-      option.min = 0;
     } else {
-      Object.assign(option, { min: "dataMin", max: "dataMax" });
+      // Figures start at 0, so that heights can be compared; a share ends at 100 %.
+      option.min = 0;
+      if (position === "x") option.max = Math.ceil(most - 0.1);
+      if (position === "y" && description.unit === "%" && most <= 100.5) option.max = 100;
     }
     return option;
   }

@@ -207,7 +207,7 @@ impl Chart {
         let end = |name: &str| Column { name: name.into(), unit: self.y.unit.clone(), priority: 4 };
         let text = |name: &str, priority| Column { name: name.into(), unit: None, priority };
         let rows = self.series.iter().flat_map(|series| series.points.iter().map(|point| point.as_row(series)));
-        Table {
+        let mut table = Table {
             name: self.name.clone(),
             columns: vec![
                 text("Series", 0),
@@ -220,7 +220,9 @@ impl Chart {
             rows: rows.collect(),
             footnotes: Vec::new(),
             remarks: Some(self.caption.clone()).filter(|caption| !caption.is_empty()).into_iter().collect(),
-        }
+        };
+        table.drop_empty_columns();
+        table
     }
 }
 
@@ -296,6 +298,18 @@ impl Table {
         match self.figure(value, Digits::Significant(4), Status::Valid) {
             Cell::Number { value, digits, .. } => Cell::Number { value, digits, verdict: None },
             unknown => unknown,
+        }
+    }
+
+    /// Leaves out the columns without any content.
+    fn drop_empty_columns(&mut self) {
+        let is_empty = |column: usize| self.rows.iter().all(|row| row[column] == Cell::Empty);
+        let kept: Vec<bool> = (0..self.columns.len()).map(|column| !is_empty(column)).collect();
+        let mut keep = kept.iter();
+        self.columns.retain(|_| keep.next() == Some(&true));
+        for row in &mut self.rows {
+            let mut keep = kept.iter();
+            row.retain(|_| keep.next() == Some(&true));
         }
     }
 

@@ -1,7 +1,9 @@
 //! The one integration binary.
 
 mod architecture;
+mod browser;
 mod catalogue;
+mod chromium;
 mod cli_catalog;
 mod cli_disk;
 mod cli_errors;

@@ -4,6 +4,8 @@
 //! chart are still there as a table. A content security policy in the page forbids every request.
 
 mod chart;
+#[cfg(test)]
+mod palette_tests;
 mod table;
 
 pub(super) use table::notes;

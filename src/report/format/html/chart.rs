@@ -116,6 +116,14 @@ mod tests {
     }
 
     #[test]
+    fn the_library_is_the_file_that_its_readme_names() {
+        use sha2::{Digest, Sha256};
+        let found: String = Sha256::digest(LIBRARY).iter().map(|byte| format!("{byte:02x}")).collect();
+        let readme = include_str!("../../../../assets/echarts/README.md");
+        assert!(readme.contains(&found), "{found}");
+    }
+
+    #[test]
     fn no_script_of_ours_ends_its_element() {
         assert!(!LIBRARY.contains("</script") && !SCRIPT.contains("</script"));
     }

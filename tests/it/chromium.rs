@@ -1,0 +1,136 @@
+//! A headless Chromium, driven by its DevTools protocol over pipes: JSON texts that end with a zero byte.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// The flags a root user and a sandboxed machine need; nothing is asked of any network.
+const FLAGS: &str = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking \
+                     --disable-component-update --disable-sync --remote-debugging-pipe";
+
+/// A window to look through.
+#[derive(Clone, Copy)]
+pub struct View {
+    pub width: u32,
+    pub height: u32,
+    pub is_mobile: bool,
+    pub scheme: &'static str,
+}
+
+pub const DESKTOP: View = View { width: 1280, height: 900, is_mobile: false, scheme: "light" };
+pub const PHONE: View = View { width: 360, height: 740, is_mobile: true, scheme: "light" };
+
+/// A running browser with one page.
+pub struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    session: Option<String>,
+    calls: u64,
+    events: Vec<Value>,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    pub fn start() -> Browser {
+        let profile = tempfile::tempdir().unwrap();
+        // The protocol is spoken over the file descriptors 3 and 4.
+        let line = format!("exec chromium {FLAGS} --user-data-dir={} about:blank 3<&0 4>&1", profile.path().display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut browser = Browser { child, to, from, session: None, calls: 0, events: Vec::new(), _profile: profile };
+        browser.attach();
+        browser
+    }
+
+    fn attach(&mut self) {
+        let targets = self.call("Target.getTargets", json!({}))["targetInfos"].clone();
+        let page = targets.as_array().unwrap().iter().find(|target| target["type"] == "page").unwrap();
+        let to = json!({"targetId": page["targetId"], "flatten": true});
+        self.session = Some(self.call("Target.attachToTarget", to)["sessionId"].as_str().unwrap().to_string());
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            self.call(&format!("{domain}.enable"), json!({}));
+        }
+        let offline = json!({"offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
+        self.call("Network.emulateNetworkConditions", offline);
+    }
+
+    /// Calls a method and waits for its answer; events that come before are kept.
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
+        self.calls += 1;
+        let mut message = json!({"id": self.calls, "method": method, "params": params});
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        self.to.write_all(format!("{message}\0").as_bytes()).unwrap();
+        self.to.flush().unwrap();
+        loop {
+            let mut answer = self.read();
+            if answer["id"] == self.calls {
+                assert!(answer.get("error").is_none(), "{method}: {answer}");
+                return answer["result"].take();
+            }
+            self.events.push(answer);
+        }
+    }
+
+    fn read(&mut self) -> Value {
+        let mut text = Vec::new();
+        let read = self.from.read_until(0, &mut text).unwrap();
+        assert!(read > 0, "the browser ended (is chromium installed? see scripts/test-dependencies.sh)");
+        text.pop();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    /// Opens a file, waits until it is loaded, and lets every chart be drawn.
+    pub fn open(&mut self, file: &Path, view: View) {
+        self.events.clear();
+        let metrics =
+            json!({"width": view.width, "height": view.height, "deviceScaleFactor": 1, "mobile": view.is_mobile});
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        let scheme = json!([{"name": "prefers-color-scheme", "value": view.scheme}]);
+        self.call("Emulation.setEmulatedMedia", json!({"features": scheme}));
+        self.call("Page.navigate", json!({"url": format!("file://{}", file.display())}));
+        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+            let event = self.read();
+            self.events.push(event);
+        }
+        self.evaluate("dispatchEvent(new Event('beforeprint'))");
+    }
+
+    /// The value of an expression; a promise is awaited.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        let mut answer = self.call("Runtime.evaluate", params);
+        assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
+        answer["result"]["value"].take()
+    }
+
+    /// A whole number that an expression gives.
+    pub fn count(&mut self, expression: &str) -> i64 {
+        self.evaluate(expression).as_i64().unwrap_or_else(|| panic!("{expression} is no whole number"))
+    }
+
+    /// Everything written to the console, thrown or complained about since the page was opened.
+    pub fn complaints(&self) -> Vec<&Value> {
+        let loud = ["Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"];
+        self.events.iter().filter(|event| loud.iter().any(|method| event["method"] == *method)).collect()
+    }
+
+    /// Addresses asked for since the page was opened.
+    pub fn requests(&self) -> Vec<String> {
+        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().to_string()).collect()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
