@@ -3,7 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use dbdyno::report::{Color, Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, run_json};
+use dbdyno::catalog::Catalog;
+use dbdyno::report::document::Code;
+use dbdyno::report::{
+    Color, Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Statements, Subject, run_json,
+};
+
+use serde_json::json;
 
 use crate::fixture;
 
@@ -37,6 +43,42 @@ pub fn golden(name: &str, actual: &str) -> Result<(), String> {
     Err(format!("tests/golden/{name} differs: see {name}.got"))
 }
 
+/// What a report of this subject is made from.
+fn input_for(subject: Subject) -> Input {
+    match subject {
+        Subject::Runs => input(),
+        Subject::Tests => one_test(),
+        Subject::Catalog => small_catalog(),
+    }
+}
+
+/// The conditional test, with a plan that holds its claims and its SQL.
+fn one_test() -> Input {
+    let (mut run, test) = (fixture::run(), fixture::tests().remove(3));
+    run.plan = json!({"selections": [{
+        "workload": test.workload, "hash": test.hash,
+        "contract": [{"what": "physical_reads", "per": "logical_reads", "max": "0.02", "because": "not cached"}],
+        "crosscheck": [{"what": "commits", "equals": "commits", "because": "commits are missing"},
+                       {"what": "index_scans", "equals": "ops", "because": "lookups are missing"}],
+        "sql": [{"caption": "each op, prepared", "sql": "select *\nfrom small\nwhere id < $1"}],
+    }]});
+    Input { runs: vec![RunTests { run, tests: vec![test] }], command: "dbdyno report test 7:4".into(), ..input() }
+}
+
+/// A catalogue of one workload and one suite.
+fn small_catalog() -> Input {
+    let catalog = Catalog::only_dir(&root().join("tests/fixtures/catalog")).unwrap();
+    let statements = |engine: &str, sql| Statements {
+        workload: "MINE-REGION".into(),
+        engine: engine.into(),
+        drive: "client".into(),
+        sql,
+    };
+    let code = Code { caption: "each op".into(), text: "select count(*) from mine where region < 7".into() };
+    let statements = vec![statements("sqlite", Ok(vec![code])), statements("other", Err("it has no regions".into()))];
+    Input { catalog, statements, ..Input::default() }
+}
+
 /// Forms with lines that people read; not of the page, whose parts are reports of their own.
 fn has_golden(report: &dyn Report, format: &dyn Format) -> bool {
     report.format() == "text" && (format.is_text() || format.name() == "html")
@@ -54,7 +96,7 @@ fn without_assets(page: &str) -> String {
 fn every_report_in_every_form_is_as_it_was_read() {
     let mut differences = Vec::new();
     for report in REPORTS {
-        let document = report.build(&input());
+        let document = report.build(&input_for(report.subject()));
         for format in FORMATS.iter().filter(|format| has_golden(*report, **format)) {
             let name = format!("{}.{}", report.name(), format.name());
             let text = without_assets(&rendered(*format, &document, Options::plain(120)));
@@ -73,7 +115,7 @@ fn text_keeps_to_its_width() {
     let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
     for report in REPORTS {
         for width in [80, 100, 120, 200] {
-            let text = rendered(*text, &report.build(&input()), Options::plain(width));
+            let text = rendered(*text, &report.build(&input_for(report.subject())), Options::plain(width));
             let too_long = text.lines().find(|line| line.chars().count() > width);
             assert_eq!(too_long, None, "{} at {width}", report.name());
         }
@@ -109,7 +151,7 @@ fn a_run_without_tests_or_without_runs_has_a_report() {
 fn rows_have_as_many_cells_as_the_table_has_columns() {
     for report in REPORTS {
         let json = FORMATS.iter().find(|format| format.name() == "json").unwrap();
-        let document = rendered(*json, &report.build(&input()), Options::default());
+        let document = rendered(*json, &report.build(&input_for(report.subject())), Options::default());
         let document: serde_json::Value = serde_json::from_str(&document).unwrap();
         let tables =
             document["sections"].as_array().unwrap().iter().flat_map(|section| section["tables"].as_array().unwrap());

@@ -105,7 +105,23 @@ pub(super) struct Layout {
     pub(super) right: Vec<bool>,
 }
 
+/// A column of text is made no narrower than this.
+const NARROWEST: usize = 16;
+
 impl Layout {
+    /// Makes the widest columns of text narrower until the table fits; their cells are then shown in several lines.
+    fn squeeze(&mut self, width: usize) {
+        while total_width(&self.widths) > width {
+            let head = |column: usize| self.heads[column].iter().map(|line| length(line)).max().unwrap_or(0);
+            let least = |column: usize| head(column).max(NARROWEST);
+            let texts = (0..self.widths.len()).filter(|&column| !self.right[column]);
+            let Some(widest) = texts.filter(|&at| self.widths[at] > least(at)).max_by_key(|&at| self.widths[at]) else {
+                break;
+            };
+            self.widths[widest] -= 1;
+        }
+    }
+
     /// With only these columns.
     pub(super) fn narrowed(&self, columns: &[usize]) -> Layout {
         let row = |cells: &Vec<String>| columns.iter().map(|&column| cells[column].clone()).collect();
@@ -123,10 +139,11 @@ fn table_lines(table: &Table, options: Options) -> Vec<String> {
     let (kept, left_out) = fit(table, all, options.width);
     let table = &narrowed(table, &kept);
     let kept: Vec<usize> = (0..kept.len()).collect();
-    let layout = layout(table, &kept);
+    let mut layout = layout(table, &kept);
+    layout.squeeze(options.width);
     let mut lines = head_lines(&layout);
     for (row, cells) in layout.rows.iter().zip(&table.rows) {
-        lines.push(colored(&row_line(&layout, row), cells, options));
+        lines.extend(row_lines(&layout, row).iter().map(|line| colored(line, cells, options)));
     }
     lines.extend(notes(table, options.width));
     if left_out > 0 {
@@ -186,6 +203,30 @@ pub(super) fn head_lines(layout: &Layout) -> Vec<String> {
     };
     let rule = "-".repeat(total_width(&layout.widths));
     (0..height).map(line).chain([rule]).collect()
+}
+
+/// A row as one line, or as several where a text is wider than its column.
+fn row_lines(layout: &Layout, cells: &[String]) -> Vec<String> {
+    let folded = |(cell, &width): (&String, &usize)| {
+        if length(cell) > width { fold(cell, width) } else { vec![cell.clone()] }
+    };
+    let cells: Vec<Vec<String>> = cells.iter().zip(&layout.widths).map(folded).collect();
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |level: usize| {
+        let words = cells.iter().map(|lines| lines.get(level).cloned().unwrap_or_default());
+        row_line(layout, &words.collect::<Vec<_>>())
+    };
+    (0..height).map(line).collect()
+}
+
+/// The text in lines of at most `width` characters; a word that is longer than that is cut.
+fn fold(text: &str, width: usize) -> Vec<String> {
+    let cut = |word: &str| {
+        let letters: Vec<char> = word.chars().collect();
+        letters.chunks(width.max(1)).map(|part| part.iter().collect()).collect::<Vec<String>>()
+    };
+    let words: Vec<String> = text.split_whitespace().flat_map(cut).collect();
+    wrap(&words.join(" "), width, "")
 }
 
 fn row_line(layout: &Layout, cells: &[String]) -> String {
@@ -279,6 +320,17 @@ mod tests {
         assert_eq!(names(22), (vec![0, 1, 2], 0));
         assert_eq!(names(21), (vec![0, 2], 1));
         assert_eq!(names(1).0, [0], "priority 0 stays");
+    }
+
+    #[test]
+    fn long_texts_are_folded_where_no_column_may_go() {
+        let column = |name: &str| Column { name: name.into(), unit: None, priority: 0 };
+        let row = vec![Cell::text("S-1"), Cell::text("what it does in many words"), Cell::count(7)];
+        let table =
+            Table { columns: vec![column("Id"), column("About"), column("N")], rows: vec![row], ..Table::default() };
+        let lines = table_lines(&table, Options::plain(24));
+        assert_eq!(lines[2..], ["S-1  what it does in   7", "     many words"]);
+        assert_eq!(fold("incomprehensible x", 8), ["incompre", "hensible", "x"]);
     }
 
     #[test]
