@@ -172,7 +172,7 @@ fn claims(run: &RunRecord, test: &TestResult) -> Vec<Block> {
     let (Some(contract), Some(crosscheck)) = (stored("contract"), stored("crosscheck")) else {
         return vec![Block::Paragraph("This run's plan holds no claims; the verdict says what did not hold.".into())];
     };
-    let heads = [("Claim", ""), ("Found", ""), ("Must be", ""), ("Outcome", ""), ("Else", "")];
+    let heads = [("Claim", ""), ("Found", ""), ("Outcome", ""), ("Must be", ""), ("Else", "")];
     let mut table = new("claims", &heads);
     let contract = claims::of_contract(test, &contract, &run.engine);
     let crosscheck = claims::of_crosscheck(test, &crosscheck, &run.engine);
@@ -198,8 +198,8 @@ fn claim_row(kind: &str, checked: Checked, table: &mut Table) -> Vec<Cell> {
     vec![
         Cell::text(format!("{kind}: {}", checked.what)),
         found,
-        Cell::text(checked.required),
         outcome,
+        Cell::text(checked.required),
         Cell::text(checked.because),
     ]
 }

@@ -36,7 +36,7 @@ fn block(block: &Block) -> String {
             facts.iter().map(line).collect::<Vec<_>>().join("\n")
         }
         Block::Table(content) => table(content),
-        Block::Chart(chart) => table(&chart.as_table()),
+        Block::Chart(chart) => format!("### {}\n\n{}", escape(&chart.title), table(&chart.as_table())),
         Block::Heatmap(map) => heatmap(map),
         Block::Code(part) => code(part),
     }

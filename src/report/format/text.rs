@@ -41,7 +41,10 @@ fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
             Block::Paragraph(text) => lines.extend(wrap(text, options.width, "")),
             Block::Facts(facts) => lines.extend(facts_lines(facts, options.width)),
             Block::Table(table) => lines.extend(table_lines(table, options)),
-            Block::Chart(chart) => lines.extend(table_lines(&chart.as_table(), options)),
+            Block::Chart(chart) => {
+                lines.extend(wrap(&chart.title, options.width, ""));
+                lines.extend(table_lines(&chart.as_table(), options));
+            }
             Block::Heatmap(map) => lines.extend(heatmap_text::lines(map, options)),
             Block::Code(code) => lines.extend(code_lines(code, options.width)),
         }
