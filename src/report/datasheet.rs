@@ -18,6 +18,10 @@ impl Report for Datasheet {
         "one page per run: platform, then speed, throughput, service time and scalability of each workload"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         let several = input.runs.len() > 1;
         let sections = input.runs.iter().flat_map(|data| sections(input, data, several)).collect();

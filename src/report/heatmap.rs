@@ -21,6 +21,10 @@ impl Report for HeatmapReport {
         "speed and throughput of every workload over several runs, coloured from the best of each row to 0"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         Document { title: "Heatmaps".into(), sections: sections(input) }
     }

@@ -5,7 +5,7 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use crate::analysis::compare::{Change, Comparison, Kind, Row};
+use crate::analysis::compare::{Comparison, Kind, Row};
 use crate::model::Status;
 
 /// What became of a case.
@@ -15,11 +15,6 @@ enum Outcome {
     Failed(String),
     /// There is nothing to compare.
     Skipped(String),
-}
-
-/// True if the figure is worse beyond the noise and by more than the fraction `below`, or became invalid.
-pub fn is_failure(row: &Row, below: f64) -> bool {
-    row.status == Status::Invalid || (row.change() == Change::Worse && row.loss() > below)
 }
 
 /// The XML document; `below` is the loss from which a figure fails.
@@ -58,7 +53,11 @@ fn suite(writer: &mut Writer<Vec<u8>>, comparison: &Comparison, below: f64) -> i
 
 fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
     let compared = comparison.kpms.iter().map(|row| {
-        let outcome = if is_failure(row, below) { Outcome::Failed(failure(row)) } else { Outcome::Passed };
+        let outcome = match row.base_status {
+            Status::Invalid => Outcome::Skipped("the base is invalid".into()),
+            _ if row.is_failure(below) => Outcome::Failed(failure(row)),
+            _ => Outcome::Passed,
+        };
         (format!("{} {}", row.subject.label(), row.kind.name()), outcome)
     });
     let lost = comparison.not_compared.iter().map(|lost| {

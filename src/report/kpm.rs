@@ -46,6 +46,10 @@ impl Report for KpmReport {
         "every test with its key performance metric, service times, CPU, I/O and verdict"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         let sections = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
         Document { title: "KPM report".into(), sections: sections.collect() }

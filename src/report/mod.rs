@@ -131,6 +131,10 @@ pub trait Report: Sync {
     fn subject(&self) -> Subject {
         Subject::Runs
     }
+    /// True if it shows the seconds of tests (series, snapshots); they are most of a results file.
+    fn needs_seconds(&self) -> bool {
+        true
+    }
     /// The document of the runs.
     fn build(&self, input: &Input) -> Document;
 }

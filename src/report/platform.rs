@@ -19,6 +19,10 @@ impl Report for PlatformReport {
         "everything disclosed about hardware, system, storage, database and settings, runs side by side"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         Document { title: "Platforms".into(), sections: sections(input) }
     }

@@ -17,6 +17,10 @@ impl Report for PointsReport {
         "every figure of published runs as it was printed, with its note and verdict"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         let sections = input.runs.iter().map(|data| section(input, data));
         Document { title: "Published figures".into(), sections: sections.collect() }

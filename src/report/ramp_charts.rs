@@ -31,6 +31,10 @@ impl Report for RampReport {
         "throughput and service time over the numbers of jobs, with the scalability law, as charts"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         Document { title: "Ramps".into(), sections: sections(input) }
     }

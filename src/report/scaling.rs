@@ -27,6 +27,10 @@ impl Report for ScalingReport {
         "ramps: best jobs, knee, scalability law with intervals, effective utilisation beside CPU busy"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         let several = input.runs.len() > 1;
         let names = input.platforms();

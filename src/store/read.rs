@@ -87,6 +87,14 @@ impl Store {
         Ok(Error::usage(failure::place(&self.path), what).advise(advice))
     }
 
+    /// The tests of a run, in order, without series and snapshots: for everything that shows figures of whole tests.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn figures(&self, run_id: i64) -> Result<Vec<TestResult>> {
+        self.items(&TEST, "WHERE run_id = ?1 ORDER BY seq", run_id)
+    }
+
     fn test(&self, test_id: i64) -> Result<TestResult> {
         let tests = self.items::<TestResult>(&TEST, "WHERE id = ?1", test_id)?;
         let mut test = tests.into_iter().next().ok_or_else(|| self.damaged(format!("test {test_id} vanished")))?;

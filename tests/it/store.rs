@@ -271,3 +271,26 @@ fn documented_columns() -> Vec<String> {
     }
     columns
 }
+
+#[test]
+fn a_file_of_the_first_schema_is_brought_up_to_date_and_its_runs_were_measured() {
+    let (_dir, store, id) = filled();
+    let path = store.path().to_owned();
+    drop(store);
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("ALTER TABLE run DROP COLUMN kind; PRAGMA user_version = 1").unwrap();
+    drop(connection);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.run("last").unwrap(), RunRecord { id, ..fixture::run() });
+    assert_eq!(store.tests(id).unwrap(), fixture::tests());
+}
+
+#[test]
+fn an_export_of_the_first_format_is_read() {
+    let (_dir, store, _) = filled();
+    let text = exported(&store).replacen("\"format\":2", "\"format\":1", 1).replace("\"kind\":\"measured\",", "");
+    let (_dir, store, outcome) = imported(&text);
+    outcome.unwrap();
+    assert_eq!(store.run("last").unwrap().kind, dbdyno::model::RunKind::Measured);
+    assert_eq!(store.tests(1).unwrap(), fixture::tests());
+}

@@ -140,6 +140,9 @@ pub struct Row {
     /// The worse of both verdicts, lowered by what makes the two hard to compare.
     pub status: Status,
     pub reasons: Vec<String>,
+    /// The verdicts of the two figures themselves.
+    pub base_status: Status,
+    pub other_status: Status,
     /// Mean service times at those jobs, in ms.
     pub base_service_ms: Option<f64>,
     pub other_service_ms: Option<f64>,
@@ -159,6 +162,15 @@ impl Row {
         match self.better {
             Better::Higher => 1.0 - self.ratio.value,
             Better::Lower => 1.0 - 1.0 / self.ratio.value,
+        }
+    }
+    /// True if the other's figure became invalid, or both are sound and it is worse beyond the noise by more than the
+    /// fraction `below`. Of an invalid base nothing can be said.
+    pub fn is_failure(&self, below: f64) -> bool {
+        match (self.base_status, self.other_status) {
+            (Status::Invalid, _) => false,
+            (_, Status::Invalid) => true,
+            _ => self.change() == Change::Worse && self.loss() > below,
         }
     }
     /// Other / base service time.

@@ -137,6 +137,8 @@ fn make(
         ratio,
         status,
         reasons,
+        base_status: base.test.verdict.status,
+        other_status: other.test.verdict.status,
         base_service_ms: service_ms(base.test),
         other_service_ms: service_ms(other.test),
         per_job: per(jobs).filter(|_| is_rate),

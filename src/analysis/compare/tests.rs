@@ -52,6 +52,7 @@ fn what_lies_beyond_the_noise_is_better_or_worse_and_said() {
     assert!(found.findings[0].text.starts_with("SRV-QUERY1: throughput +50.0 % ("), "{:?}", found.findings);
     let back = compared(&measured(&[(8, 300.0)]), &measured(&[(4, 200.0)]));
     assert!((back.kpms[0].loss() - 1.0 / 3.0).abs() < 1e-12 && back.kpms[0].change() == Change::Worse);
+    assert!(back.kpms[0].is_failure(0.3) && !back.kpms[0].is_failure(0.34));
 }
 
 #[test]
@@ -83,6 +84,8 @@ fn an_invalid_figure_makes_no_finding() {
     let found = compared(&base, &other);
     assert_eq!((found.kpms[0].status, found.kpms[0].reasons[0].as_str()), (Status::Invalid, "too many errors"));
     assert!(found.findings.is_empty());
+    assert!(found.kpms[0].is_failure(0.05), "it became invalid");
+    assert!(!compared(&other, &base).kpms[0].is_failure(0.0) && !compared(&other, &other).kpms[0].is_failure(0.0));
 }
 
 #[test]

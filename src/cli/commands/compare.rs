@@ -15,7 +15,7 @@ use crate::report::{Input, compare, junit};
 /// # Errors
 /// Unknown runs; an unwritable file; a figure that is worse than allowed.
 pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
-    let input = super::report::load(context, &args.runs)?;
+    let input = super::report::load(context, &args.runs, false)?;
     let noise = Noise::default();
     let comparisons = comparisons(context, &input, &noise)?;
     if let Some(path) = &args.junit {
@@ -63,10 +63,10 @@ fn write_file(path: &Path, text: &str) -> Result<()> {
 fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
     let Some(below) = args.fail_below else { return Ok(()) };
     let rows = comparisons.iter().flat_map(|comparison| &comparison.kpms);
-    let failed: Vec<_> = rows.filter(|row| junit::is_failure(row, below.0)).collect();
+    let failed: Vec<_> = rows.filter(|row| row.is_failure(below.0)).collect();
     let Some(worst) = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss())) else { return Ok(()) };
     let text = format!(
-        "{} of the figures are worse than allowed, {} {} by {:.1} %",
+        "{} figures are worse than allowed or became invalid, most {} {} by {:.1} %",
         failed.len(),
         worst.subject.label(),
         worst.kind.name(),

@@ -32,8 +32,9 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 
 /// The runs or tests, with prices if some are given.
 fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
+    let seconds = find(&args.kind)?.needs_seconds();
     let prices = args.price.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
-    let input = Input { prices, language: args.language, ..load_chosen(context, &chosen(args, subject)?)? };
+    let input = Input { prices, language: args.language, ..load_chosen(context, &chosen(args, subject)?, seconds)? };
     match price::unused(&input) {
         Some(name) => Err(Error::usage("--price", format!("'{name}' is none of the runs"))
             .advise("'platform' in the file must be the name or the target of a run")),
@@ -81,7 +82,8 @@ fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
 /// # Errors
 /// As [`report`].
 pub fn of_run(context: &Context, kind: &str, run: &str) -> Result<()> {
-    rendered(context, kind, None, || load(context, &[run.to_string()]))
+    let seconds = find(kind)?.needs_seconds();
+    rendered(context, kind, None, || load(context, &[run.to_string()], seconds))
 }
 
 fn rendered(context: &Context, kind: &str, output: Option<&Path>, input: impl FnOnce() -> Result<Input>) -> Result<()> {
@@ -170,22 +172,23 @@ fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
         .advise(format!("give --output FILE.{}", format.extension())))
 }
 
-/// The runs with their tests.
+/// The runs with their tests; `seconds`: with series and snapshots.
 ///
 /// # Errors
 /// Unknown runs.
-pub fn load(context: &Context, runs: &[String]) -> Result<Input> {
+pub fn load(context: &Context, runs: &[String], seconds: bool) -> Result<Input> {
     let whole = |run: &String| Chosen { run: run.clone(), test: None };
-    load_chosen(context, &runs.iter().map(whole).collect::<Vec<_>>())
+    load_chosen(context, &runs.iter().map(whole).collect::<Vec<_>>(), seconds)
 }
 
-fn load_chosen(context: &Context, chosen: &[Chosen]) -> Result<Input> {
+fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<Input> {
     let store = context.existing_store()?;
     let runs = chosen.iter().map(|chosen| {
         let run = store.run(&chosen.run)?;
         let tests = match chosen.test {
             Some(seq) => vec![store.test_of(run.id, seq)?],
-            None => store.tests(run.id)?,
+            None if seconds => store.tests(run.id)?,
+            None => store.figures(run.id)?,
         };
         Ok(RunTests { run, tests })
     });

@@ -1,0 +1,151 @@
+//! `compare` and the import of publications from the command line.
+
+use dbdyno::model::{RunRecord, TestResult};
+use dbdyno::store::Store;
+
+use crate::fixture;
+use crate::support::Desk;
+
+/// A results file with the runs `base`, `same`, and `slow`: another setting, and SRV-QUERY1 at 60 % of its speed.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    let mut add = |name: &str, run: RunRecord, tests: Vec<TestResult>| {
+        let id = store.begin_run(&RunRecord { name: Some(name.into()), ..run }).unwrap();
+        tests.iter().for_each(|test| store.save_test(id, test).unwrap());
+    };
+    add("base", fixture::run(), fixture::tests());
+    add("same", fixture::run(), fixture::tests());
+    let mut run = fixture::run();
+    run.disclosure.set("settings", "fsync", "off");
+    let mut tests = fixture::tests();
+    for test in tests.iter_mut().filter(|test| test.workload == "SRV-QUERY1") {
+        test.kpm_value = test.kpm_value.map(|value| 0.6 * value);
+    }
+    add("slow", run, tests);
+    desk
+}
+
+#[test]
+fn two_equal_runs_differ_by_nothing() {
+    let done = desk().run("compare base same --fail-below 5% --format json").ok().json();
+    let kpms = done["kpms"].as_array().unwrap();
+    assert!(kpms.len() > 8 && kpms.iter().all(|row| row["difference"] == "~"), "{kpms:#?}");
+    assert_eq!(done["disclosure_differences"], serde_json::json!([]));
+    let fields = ["workload", "params", "kind", "base", "other", "ratio", "low", "high", "difference", "verdict"];
+    assert!(fields.iter().all(|field| kpms[0].get(field).is_some()), "{}", kpms[0]);
+    assert!(kpms[0]["low"].as_f64() < Some(1.0) && kpms[0]["high"].as_f64() > Some(1.0));
+}
+
+#[test]
+fn a_changed_setting_is_found_with_the_groups_that_it_touches() {
+    let desk = desk();
+    let done = desk.run("compare base slow --format json").ok().json();
+    let differences = done["disclosure_differences"].as_array().unwrap();
+    assert_eq!(differences.len(), 1, "{differences:#?}");
+    assert_eq!((&differences[0]["fact"], &differences[0]["other"]), (&"fsync".into(), &"off".into()));
+    let touches = differences[0]["touches"].as_array().unwrap();
+    assert!(touches.contains(&"LGWR".into()) && !touches.contains(&"CPU".into()), "{touches:?}");
+    let text = desk.run("compare base slow same").ok().stdout;
+    assert!(text.contains("SRV-QUERY1") && text.contains("worse") && text.contains("fsync"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn a_loss_beyond_the_limit_fails_and_junit_names_it() {
+    let desk = desk();
+    let file = desk.path("junit.xml");
+    let done = desk.run(&format!("compare base slow --fail-below 5% --junit {}", file.display()));
+    done.fails(1, &["--fail-below", "SRV-QUERY1", "40.0 %"]);
+    let xml = std::fs::read_to_string(&file).unwrap();
+    let mut reader = quick_xml::Reader::from_str(&xml);
+    let (mut cases, mut failures) = (0, 0);
+    loop {
+        use quick_xml::events::Event;
+        match reader.read_event().unwrap() {
+            Event::Start(tag) | Event::Empty(tag) => match tag.name().as_ref() {
+                b"testcase" => cases += 1,
+                b"failure" => failures += 1,
+                _ => {}
+            },
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert!(cases > 8 && failures >= 2, "{xml}");
+    assert!(xml.contains(&format!("failures=\"{failures}\"")), "{xml}");
+    desk.run("compare base slow --fail-below 50%").ok();
+}
+
+#[test]
+fn every_form_of_a_comparison_and_its_mistakes() {
+    let desk = desk();
+    for (format, words) in [("markdown", "| SRV-QUERY1"), ("csv", "SRV-QUERY1"), ("html", "SRV-QUERY1")] {
+        let file = desk.path(&format!("c.{format}"));
+        desk.run(&format!("compare base slow --format {format} --output {}", file.display())).ok();
+        assert!(std::fs::read_to_string(file).unwrap().contains(words), "{format}");
+    }
+    desk.run("compare base nobody").fails(2, &["nobody"]);
+    desk.run("compare base").fails(2, &["RUN"]);
+    desk.run("compare base slow --fail-below lots").fails(2, &["percentage"]);
+}
+
+#[test]
+fn published_runs_survive_export_and_import_and_are_imported_once() {
+    let desk = Desk::new();
+    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
+    let import = format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv");
+    desk.run(&import).ok();
+    let runs = desk.runs();
+    assert!(runs.len() == 23 && runs.iter().all(|run| run["kind"] == "published"), "{runs:?}");
+    desk.run(&import).fails(2, &["ibm-e870", "here already as run 1"]);
+    assert_eq!(desk.runs().len(), 23);
+    let (first, second) = (desk.path("first.jsonl"), desk.path("second.jsonl"));
+    desk.run(&format!("runs export --output {}", first.display())).ok();
+    let other = format!("--results {}", desk.path("other.db").display());
+    desk.run(&format!("{other} runs import {}", first.display())).ok();
+    desk.run(&format!("{other} runs export --output {}", second.display())).ok();
+    assert!(std::fs::read(first).unwrap() == std::fs::read(second).unwrap());
+}
+
+#[test]
+fn the_report_of_a_published_run_shows_its_columns() {
+    let desk = Desk::new();
+    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
+    desk.run(&format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv")).ok();
+    let kpm = desk.run("report kpm exadata-x5-2-qr-hc-1tb --format json").ok().json();
+    let table = &kpm["sections"][0]["tables"][0];
+    let cell = |name: &str| {
+        let at = table["columns"].as_array().unwrap().iter().position(|column| column["name"] == name).unwrap();
+        table["rows"][0][at].as_f64()
+    };
+    assert_eq!(
+        (cell("Transactions total"), cell("CPU busy"), cell("IO time read")),
+        (Some(371.0), Some(2.0), Some(0.307))
+    );
+    let json = desk.run("runs show exadata-x5-2-qr-hc-1tb --format json").ok().json();
+    let test = &json["tests"][0];
+    // Run 6 test 2 of the study: 1 job, 371 tps, 2.697 ms, CPU 2 %, read 0.307 ms, redo 0.871 kB, sync 0.594 ms.
+    assert_eq!((test["jobs"].as_u64(), test["kpm"]["value"].as_f64()), (Some(1), Some(371.0)));
+    for (metric, value) in [
+        ("cpu_busy_pct", 2.0),
+        ("service_time_ms", 2.697),
+        ("read_service_ms", 0.307),
+        ("redo_kb_per_transaction", 0.871),
+        ("log_sync_ms", 0.594),
+        ("buffer_hit_pct", 52.34),
+        ("elapsed_s", 302.0),
+    ] {
+        assert_eq!(test["metrics"][metric].as_f64(), Some(value), "{metric}");
+    }
+}
+
+#[test]
+fn a_damaged_csv_is_refused_with_its_line() {
+    let desk = Desk::new();
+    let file = desk.path("bad.csv");
+    std::fs::write(&file, "source,study,platform,kind,metric,value,unit\ns,st,p,point,ops_per_s,fast,ops/s\n").unwrap();
+    desk.run(&format!("runs import --csv {}", file.display())).fails(2, &["bad.csv:2"]);
+    desk.run("runs import").fails(2, &["FILE"]);
+    desk.run("runs import --csv /no/such.csv").fails(2, &["/no/such.csv"]);
+}
