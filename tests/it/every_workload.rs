@@ -42,15 +42,61 @@ fn postgres_runs_every_workload_in_both_drives_and_its_counters_agree() {
     check(&tests);
 }
 
-/// Every workload that runs on this engine with this drive, at one and two jobs; those with a random branch also in
-/// both branches only.
+#[test]
+fn mariadb_runs_every_workload_in_both_drives_and_its_counters_agree() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (engine, data_dir) = ("mariadb".to_string(), dir.path().join("data"));
+    let target = Target::Private { engine, data_dir, server_bin: None, port: None };
+    let settings = [("innodb_buffer_pool_size", "16M"), ("innodb_log_file_size", "32M"), ("performance_schema", "off")];
+    let catalog = Catalog::embedded().unwrap();
+    let plans = [Drive::Database, Drive::Client].map(|drive| plan(&catalog, "mariadb", drive)).into();
+    let tests = run(&catalog, &target, &settings, plans, dir.path());
+    check(&tests);
+}
+
+/// Values of parameters that are plain numbers, beside their defaults; every ten of update_pct stands somewhere.
+const NUMBERS: [(&str, &[&str]); 8] = [
+    ("LGWR-THR", &["rows=25"]),
+    ("DBWR-THR", &["rows=32"]),
+    ("DL-BUFFER", &["rpt=3", "rpt=10"]),
+    ("DL-STREAM", &["rpt=10"]),
+    ("TP-LIGHT", &["update_pct=0", "update_pct=30", "update_pct=60", "update_pct=90", "update_pct=100"]),
+    ("TP-MEDIUM", &["update_pct=0", "update_pct=10", "update_pct=40", "update_pct=70", "update_pct=100"]),
+    ("TP-HEAVY", &["update_pct=0", "update_pct=50", "update_pct=80", "update_pct=100"]),
+    ("STO-RANDOM", &["write_pct=30"]),
+];
+/// Parameters that spare time where the default would do nothing else.
+const QUICKER: [(&str, &str); 1] = [("DL-DIRECT", "batch=5000")];
+
+/// A workload with some of its parameters, and the jobs.
+fn wish(id: &str, param: Option<&str>, jobs: &'static str) -> (String, &'static str) {
+    let quicker = QUICKER.iter().find(|(quick, _)| *quick == id).map(|(_, param)| *param);
+    let params: Vec<&str> = param.into_iter().chain(quicker).collect();
+    (if params.is_empty() { id.into() } else { format!("{id}:{}", params.join(",")) }, jobs)
+}
+
+/// Every workload with its defaults at one and two jobs, and with every other value of its parameters at two jobs.
+fn wishes(catalog: &Catalog, engine: &str) -> Vec<(String, &'static str)> {
+    let mut wishes = Vec::new();
+    for workload in catalog.workloads() {
+        wishes.push(wish(&workload.id, None, "1,2"));
+        for param in &workload.params {
+            let default = param.engine_default.get(engine).unwrap_or(&param.default);
+            let others = param.values.iter().filter(|value| *value != default && *value != "default");
+            wishes.extend(others.map(|value| wish(&workload.id, Some(&format!("{}={value}", param.name)), "2")));
+        }
+        let numbers = NUMBERS.iter().filter(|(id, _)| *id == workload.id).flat_map(|(_, numbers)| *numbers);
+        wishes.extend(numbers.map(|number| wish(&workload.id, Some(number), "2")));
+    }
+    wishes
+}
+
+/// All that this engine has with this drive.
 fn plan(catalog: &Catalog, engine: &str, drive: Drive) -> Plan {
-    let branches = ["TP-LIGHT", "TP-MEDIUM", "TP-HEAVY"].map(|id| [0, 100].map(|pct| format!("{id}:update_pct={pct}")));
-    let ids = catalog.workloads().map(|workload| workload.id.clone());
-    let wishes = ids.chain(branches.concat()).chain(["STO-RANDOM:write_pct=30".into()]);
     let mut merged: Option<Plan> = None;
-    for wish in wishes {
-        let Ok(one) = plan::build(catalog, &request(engine, drive, wish)) else { continue };
+    for (wish, jobs) in wishes(catalog, engine) {
+        let Ok(one) = plan::build(catalog, &request(engine, drive, wish, jobs)) else { continue };
         match &mut merged {
             None => merged = Some(one),
             Some(plan) => merge(plan, one),
@@ -66,13 +112,13 @@ fn merge(plan: &mut Plan, other: Plan) {
     plan.tables.dedup();
 }
 
-fn request(engine: &str, drive: Drive, workload: String) -> Request {
+fn request(engine: &str, drive: Drive, workload: String, jobs: &str) -> Request {
     Request {
         engine: engine.into(),
         capabilities: engine::find(engine).unwrap().capabilities(),
         suites: vec![],
         workloads: vec![workload],
-        jobs: Some("1,2".into()),
+        jobs: Some(jobs.into()),
         drive: Some(drive),
         warmup_s: Some(0.05),
         duration_s: Some(0.2),
