@@ -118,7 +118,6 @@ impl Language {
             _ => Document {
                 title: self.titled(&document.title),
                 sections: document.sections.into_iter().map(|section| self.section(section)).collect(),
-                ..document
             },
         }
     }
