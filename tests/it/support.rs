@@ -298,9 +298,9 @@ pub const PRIVATE: [Private; 2] = [
         engine: "mariadb",
         pid_file: "dbdyno-mariadb/data/mariadb.pid",
         url: "mariadb://dbdyno@/?socket={}/dbdyno-mariadb/socket/mariadb.sock&auth=none",
-        // A statement within the routine is shown with its own text.
-        busy: "select count(*) from information_schema.processlist where command <> 'Sleep' and id <> connection_id() \
-            and user = 'dbdyno' and info like '%small%' and info not like '%create%'",
+        // A statement within the routine is shown with its own text and the time of the whole call.
+        busy: "select count(*) from information_schema.processlist where user = 'dbdyno' and id <> connection_id() \
+            and time_ms > 300 and info like 'select%small%' and info not like '%sum(%' and info not like '%force index%'",
         client_options: &["-N", "-B", "-e"],
         hard_stop: rustix::process::Signal::KILL,
     },
