@@ -21,7 +21,7 @@
 
   const mark = (series) => MARKS[series.platform % MARKS.length];
   const color = (series) => `var(--series-${series.platform % COLORS})`;
-  const dash = (series) => (series.fitted ? [1, 2] : DASHES[series.variant % DASHES.length]);
+  const dash = (series) => (series.fitted ? [1, 2 + 2 * (series.variant % DASHES.length)] : DASHES[series.variant % DASHES.length]);
 
   // As in the tables: four significant digits, whole numbers in full, thousands grouped.
   const number = (value) => {

@@ -325,7 +325,7 @@ pub struct RunArgs {
     /// Label of the run; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub label: Vec<Label>,
-    /// Also write the datasheet and KPM report to this file (.md, .csv, .json, .txt)
+    /// Also write a report to this file: the page (.html), or datasheet and KPM report (.md, .csv, .json, .txt)
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Exit with 1 if any KPM is invalid

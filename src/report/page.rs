@@ -3,7 +3,7 @@
 use super::document::{Block, Document, Section};
 use super::ramps::rows;
 use super::test_charts::{Curve, distribution, seconds};
-use super::{Input, Report, RunTests, datasheet, heatmap, kpm, method, platform, ramp_charts};
+use super::{Input, Report, RunTests, datasheet, heatmap, kpm, method, platform, ramp_charts, summary};
 use crate::model::TestResult;
 
 /// `report html`.
@@ -28,7 +28,8 @@ impl Report for Page {
     fn build(&self, input: &Input) -> Document {
         let several = input.runs.len() > 1;
         let datasheets = datasheet::Datasheet.build(input).sections;
-        let mut sections = if several { heatmap::sections(input) } else { datasheets.clone() };
+        let mut sections = summary::Summary.build(input).sections;
+        sections.extend(if several { heatmap::sections(input) } else { datasheets.clone() });
         sections.extend(ramp_charts::sections(input));
         sections.extend(kpm::KpmReport.build(input).sections);
         sections.extend(details(input));

@@ -35,7 +35,7 @@ impl Format for Text {
 }
 
 fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
-    lines.push(bold(&section.title, options));
+    lines.extend(wrap(&section.title, options.width, "").iter().map(|line| bold(line, options)));
     for block in &section.blocks {
         match block {
             Block::Paragraph(text) => lines.extend(wrap(text, options.width, "")),
