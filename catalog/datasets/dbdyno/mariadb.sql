@@ -208,3 +208,7 @@ begin not atomic
     drop database dbdyno;
   end if;
 end
+
+-- name: files
+-- Files of tables and partitions lie under the schema's name in the data directory and begin with the table's.
+select concat(trim(trailing '.' from '{{prefix}}'), '/{{name}}') as path

@@ -1,0 +1,77 @@
+-- name: parallel
+-- nothing: one thread per statement
+
+-- name: loops
+set join_cache_level = 0
+
+-- name: hashes
+-- a hash of the rows in the join buffer, which must hold the small table
+set join_cache_level = 4, join_buffer_size = 67108864, join_buffer_space_limit = 134217728
+
+-- name: DA-SCAN.declare
+declare v_n, v_ids bigint;
+declare v_total decimal(30,2);
+
+-- name: DA-SCAN.body
+select count(*), sum(id), sum(amount) into v_n, v_ids, v_total
+  from {{table}} where key25 + 0 <= {{table_key25}} div 2;
+set v_rows = v_rows + row_count();
+
+-- name: DA-AGGREGATE.declare
+declare v_count, v_n bigint;
+declare v_total, v_mean, v_least, v_most decimal(30,6);
+
+-- name: DA-AGGREGATE.body
+-- a routine can take one row only: the groups are counted, and the greatest of each of their figures taken
+select count(*), max(n), max(total), max(mean), max(least), max(most) into v_count, v_n, v_total, v_mean, v_least, v_most
+  from (
+    select region, count(*) as n, sum(amount) as total, avg(amount) as mean, min(amount) as least, max(amount) as most
+      from {{big}} group by region
+  ) as g;
+set v_rows = v_rows + v_count;
+
+-- name: drop-indexes
+drop index if exists da_index on {{big}}
+
+-- name: DA-INDEX.drop
+drop index if exists da_index on {{big}}
+
+-- name: DA-INDEX.create
+create index da_index on {{big}} (quantity)
+
+-- name: DA-INDEX.body
+execute immediate concat('create index da_index_', p_job, ' on {{big}} (quantity)');
+execute immediate concat('drop index da_index_', p_job, ' on {{big}}');
+set v_rows = v_rows + {{big_rows}};
+set v_commits = v_commits + 1;
+
+-- name: DA-JOIN-LOOP.join
+-- "straight_join" fixes the order of the loops
+select count(*) as n, sum(b.amount) as total
+  from {{table}} as a straight_join {{table}} as b on b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+ where a.key320 = :key
+
+-- name: DA-JOIN-LOOP.declare
+declare v_n bigint;
+declare v_total decimal(30,2);
+
+-- name: DA-JOIN-LOOP.body
+select count(*), sum(b.amount) into v_n, v_total
+  from {{table}} as a straight_join {{table}} as b on b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+ where a.key320 = 1 + (v_seed * {{table_key320}} >> 31);
+set v_rows = v_rows + row_count();
+
+-- name: DA-JOIN-HASH.join
+-- the small table goes into the join buffer; "use index ()" leaves no index to be used instead
+select count(*) as n, sum(b.amount) as total, max(s.code) as most
+  from {{small}} as s straight_join {{big}} as b use index () on b.key320 = s.id
+
+-- name: DA-JOIN-HASH.declare
+declare v_n bigint;
+declare v_total decimal(30,2);
+declare v_code varchar(32);
+
+-- name: DA-JOIN-HASH.body
+select count(*), sum(b.amount), max(s.code) into v_n, v_total, v_code
+  from {{small}} as s straight_join {{big}} as b use index () on b.key320 = s.id;
+set v_rows = v_rows + row_count();
