@@ -7,7 +7,7 @@ use crate::model::{Counters, Disclosure};
 use crate::probe::{self, ProbeContext, ProbeSet, SqlProbe};
 
 /// Settings by which engines name the size of a block, for rates in bytes.
-const BLOCK_SIZE: &[&str] = &["block_size", "page_size"];
+const BLOCK_SIZE: &[&str] = &["block_size", "page_size", "innodb_page_size"];
 
 /// The probes of a run.
 pub struct Probing {

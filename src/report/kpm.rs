@@ -2,7 +2,7 @@
 
 use super::columns::{Definition, Line, table};
 use super::document::{Block, Document, Section};
-use super::kpm_columns::{GENERAL, QUERIES, TRANSACTIONS};
+use super::kpm_columns::{GENERAL, QUERIES, READS, TRANSACTIONS};
 use super::{Input, Report, kpm_parts};
 use crate::analysis::derive;
 use crate::model::TestResult;
@@ -27,6 +27,8 @@ const FORMS: &[Form] = &[
     Form { group: "SRV", unit: "dbps", kpm_name: "Log reads", columns: QUERIES },
     Form { group: "SRV", unit: "rows/s", kpm_name: "Rows", columns: QUERIES },
     Form { group: "SRV", unit: "", kpm_name: "KPM", columns: QUERIES },
+    Form { group: "STO", unit: "", kpm_name: "KPM", columns: READS },
+    Form { group: "DA", unit: "", kpm_name: "KPM", columns: READS },
     Form { group: "", unit: "", kpm_name: "KPM", columns: GENERAL },
 ];
 

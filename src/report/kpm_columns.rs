@@ -30,10 +30,7 @@ const PARAMS: Definition = plain("Parameters", 2, |line| Cell::text(parameters(l
 const DRIVE: Definition = plain("Drive", 8, |line| Cell::text(line.test.drive.name()));
 const NODES: Definition = plain("Nodes", 9, |line| Cell::count(line.test.nodes));
 const JOBS: Definition = Definition { name: "Jobs", unit: "", priority: 0, source: Source::Jobs };
-const THREADS: Definition = plain("Threads", 12, |line| match line.test.params.get("threads") {
-    Some(threads) => Cell::text(threads),
-    None => Cell::count(1),
-});
+const THREADS: Definition = plain("Threads", 12, |line| Cell::text(threads(line)));
 const UPDATES: Definition = plain("Upd [%]", 1, |line| match line.test.params.get("update_pct") {
     Some(percent) => Cell::text(percent),
     None => Cell::Empty,
@@ -54,6 +51,13 @@ const LOGICAL: Definition = derived("Log reads total", "dbps", 7, "logical_reads
 const LOGICAL_PER_JOB: Definition = derived("Log reads per job", "dbps", 11, "logical_reads_per_s_job", RATE);
 const BUFFER_HIT: Definition = derived("BuCache read", "%", 6, "buffer_hit_pct", PCT);
 const OS_HIT: Definition = derived("OS cache read", "%", 9, "os_cache_hit_pct", PCT);
+const TIER_BUFFER: Definition = derived("From buffer", "%", 6, "tier_buffer_pct", PCT);
+const TIER_OS: Definition = derived("From OS cache", "%", 5, "tier_os_cache_pct", PCT);
+const TIER_DEVICE: Definition = derived("From device", "%", 5, "tier_device_pct", PCT);
+const BUFFER_TIME: Definition = derived("Time buffer", "ms", 10, "tier_buffer_ms", RATE);
+const OS_TIME: Definition = derived("Time OS cache", "ms", 10, "tier_os_cache_ms", RATE);
+const DEVICE_TIME: Definition = derived("Time device", "ms", 8, "tier_device_ms", RATE);
+const LOGICAL_PER_OP: Definition = derived("Log reads per op", "blocks", 11, "logical_reads_per_op", RATE);
 const READ_TIME: Definition = derived("IO time read", "ms", 7, "read_service_ms", RATE);
 const REDO_PER_TX: Definition = derived("REDO data", "kBpt", 7, "redo_kb_per_transaction", RATE);
 const LOG_SYNC: Definition = derived("LogFile sync", "ms", 5, "log_sync_ms", RATE);
@@ -73,6 +77,15 @@ fn interval(line: &Line<'_>) -> Result<f64, String> {
 
 fn percentile(value_us: Option<f64>) -> Result<f64, String> {
     value_us.map(|us| us / 1000.0).ok_or_else(|| "too few timed ops for this percentile".into())
+}
+
+/// Processes that really worked on an op; with what was asked for where they were fewer or more.
+fn threads(line: &Line<'_>) -> String {
+    let asked = line.test.params.get("threads").map_or("1", String::as_str);
+    match line.derived.get("threads_used") {
+        Some(used) if format!("{used:.1}") != format!("{asked}.0") => format!("{used:.1} of {asked}"),
+        _ => asked.to_string(),
+    }
 }
 
 /// Parameters of a test that are not the engine's defaults, as on the command line, without those that have columns of
@@ -137,13 +150,53 @@ pub const QUERIES: &[Definition] = &[
     MAX,
     LOGICAL,
     LOGICAL_PER_JOB,
+    LOGICAL_PER_OP,
     BUFFER_HIT,
     ELAPSED,
     CI,
     VERDICT,
 ];
 
-/// Storage, load, CPU and whatever has no form of its own.
+/// Storage and analytics: with the tiers that served the reads.
+pub const READS: &[Definition] = &[
+    RUN,
+    TEST,
+    WORKLOAD,
+    PARAMS,
+    DRIVE,
+    NODES,
+    JOBS,
+    THREADS,
+    KPM,
+    derived("Rows", "rows/s", 9, "rows_per_s", RATE),
+    derived("Ops", "ops/s", 5, "ops_per_s", RATE),
+    CPU_BUSY,
+    CPU_IOW,
+    CPU_STEAL,
+    SERVICE,
+    P50,
+    P95,
+    P99,
+    MAX,
+    TIER_BUFFER,
+    TIER_OS,
+    TIER_DEVICE,
+    READ_TIME,
+    BUFFER_TIME,
+    OS_TIME,
+    DEVICE_TIME,
+    derived("Phys read", "iops", 7, "disk_reads_per_s", RATE),
+    derived("Phys write", "iops", 7, "disk_writes_per_s", RATE),
+    derived("Phys total", "iops", 10, "disk_io_per_s", RATE),
+    derived("Phys read", "MB/s", 6, "disk_read_mb_per_s", RATE),
+    derived("Phys write", "MB/s", 6, "disk_write_mb_per_s", RATE),
+    derived("REDO", "MB/s", 9, "redo_mb_per_s", RATE),
+    ELAPSED,
+    CI,
+    VERDICT,
+];
+
+/// Load, CPU and whatever has no form of its own.
 pub const GENERAL: &[Definition] = &[
     RUN,
     TEST,

@@ -1,6 +1,7 @@
 -- Database drive of the SRV group on MariaDB. A routine can only fetch rows into variables: one row as it is; of many rows
 -- the greatest value of each column, so that every column of every row is read, and their number as the executor counts
--- them. A cursor over the rows is a third slower (it copies them into a temporary table first).
+-- them. "+ 0" keeps the optimizer from looking the greatest value of a key up in the index. A cursor over the rows is a third
+-- slower (it copies them into a temporary table first).
 
 -- name: SRV-QUERY1.declare
 declare v_id, v_key25, v_key125, v_key320, v_region, v_quantity, v_status bigint;
@@ -23,7 +24,7 @@ declare v_code varchar(32);
 declare v_filler varchar(200);
 
 -- name: SRV-QUERY25.body
-select count(*), max(id), max(key25), max(key125), max(key320), max(region),
+select count(*), max(id + 0), max(key25 + 0), max(key125 + 0), max(key320 + 0), max(region),
     max(booked_on), max(amount), max(quantity), max(status), max(code), max(filler)
   into v_count, v_id, v_key25, v_key125, v_key320, v_region,
     v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
@@ -38,7 +39,7 @@ declare v_code varchar(32);
 declare v_filler varchar(200);
 
 -- name: SRV-QUERY320.body
-select count(*), max(id), max(key25), max(key125), max(key320), max(region),
+select count(*), max(id + 0), max(key25 + 0), max(key125 + 0), max(key320 + 0), max(region),
     max(booked_on), max(amount), max(quantity), max(status), max(code), max(filler)
   into v_count, v_id, v_key25, v_key125, v_key320, v_region,
     v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
@@ -53,7 +54,7 @@ declare v_code varchar(32);
 declare v_filler varchar(200);
 
 -- name: SRV-REPORT.body
-select count(*), max(id), max(key25), max(key125), max(key320), max(region),
+select count(*), max(id + 0), max(key25 + 0), max(key125 + 0), max(key320 + 0), max(region),
     max(booked_on), max(amount), max(quantity), max(status), max(code), max(filler)
   into v_count, v_id, v_key25, v_key125, v_key320, v_region,
     v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
@@ -68,7 +69,7 @@ declare v_code varchar(32);
 declare v_filler varchar(200);
 
 -- name: SRV-SCAN.body
-select count(*), max(id), max(key25), max(key125), max(key320), max(region),
+select count(*), max(id + 0), max(key25 + 0), max(key125 + 0), max(key320 + 0), max(region),
     max(booked_on), max(amount), max(quantity), max(status), max(code), max(filler)
   into v_count, v_id, v_key25, v_key125, v_key320, v_region,
     v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler

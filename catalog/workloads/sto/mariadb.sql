@@ -11,7 +11,7 @@ declare v_code varchar(32);
 declare v_filler varchar(200);
 
 -- name: STO-READ.body
-select count(*), max(id), max(key25), max(key125), max(key320), max(region),
+select count(*), max(id + 0), max(key25 + 0), max(key125 + 0), max(key320 + 0), max(region),
     max(booked_on), max(amount), max(quantity), max(status), max(code), max(filler)
   into v_count, v_id, v_key25, v_key125, v_key320, v_region,
     v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
@@ -56,7 +56,7 @@ declare v_key bigint;
 
 -- name: STO-SCATTER.body
 set v_key = 1 + (v_seed * {{big_key320}} >> 31);
-select count(*), max(b.id), max(b.key25), max(b.key125), max(b.key320), max(b.region),
+select count(*), max(b.id + 0), max(b.key25 + 0), max(b.key125 + 0), max(b.key320 + 0), max(b.region),
     max(b.booked_on), max(b.amount), max(b.quantity), max(b.status), max(b.code), max(b.filler)
   into v_count, v_id, v_key25, v_key125, v_key320, v_region,
     v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
@@ -70,7 +70,7 @@ declare v_id, v_quantity, v_count bigint;
 declare v_amount decimal(12,2);
 
 -- name: STO-OFFLOAD.body
-select count(*), max(id), max(quantity), max(amount) into v_count, v_id, v_quantity, v_amount
+select count(*), max(id + 0), max(quantity), max(amount) into v_count, v_id, v_quantity, v_amount
   from {{big}} where quantity = 7;
 set v_rows = v_rows + v_count;
 
