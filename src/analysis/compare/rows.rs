@@ -69,9 +69,9 @@ fn kpms(pair: &Pair<'_>, kind: Kind) -> Option<(Metric, Metric)> {
 
 /// The metric in which throughput is stated: the KPM, or a rate beside a time.
 fn rate(test: &TestResult) -> Metric {
-    let metrics = metric::all(test).into_iter().map(|(metric, _)| metric);
+    let mut metrics = metric::all(test).into_iter().map(|(metric, _)| metric);
     let kpm = Metric::kpm(test);
-    let rate = metrics.filter(|metric| metric.better == Better::Higher).next();
+    let rate = metrics.find(|metric| metric.better == Better::Higher);
     if kpm.better == Better::Higher { kpm } else { rate.unwrap_or(kpm) }
 }
 
