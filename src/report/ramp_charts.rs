@@ -98,7 +98,7 @@ fn pair(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
         [row] => row.label.clone(),
         _ => first(&rows[0]).map(|test| test.workload.clone()).unwrap_or_default(),
     };
-    vec![throughput(&subject, unit, &ramps), service_time(&subject, &ramps)]
+    [Some(throughput(&subject, unit, &ramps)), service_time(&subject, &ramps)].into_iter().flatten().collect()
 }
 
 fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
@@ -220,17 +220,20 @@ fn words(fit: &Fit, subject: &str) -> String {
     )
 }
 
-fn service_time(subject: &str, ramps: &[Ramp<'_>]) -> Chart {
+/// None where no test of the ramps has a service time: publications print it for some workloads only.
+fn service_time(subject: &str, ramps: &[Ramp<'_>]) -> Option<Chart> {
     let times = ramps.iter().flat_map(|ramp| &ramp.figures).filter_map(|figure| service_ms(figure.test));
     let (unit, factor) = if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) };
-    Chart {
+    let measured = ramps.iter().map(|ramp| measured_service(ramp, factor));
+    let series: Vec<Series> = measured.filter(|series| !series.points.is_empty()).collect();
+    (!series.is_empty()).then(|| Chart {
         name: format!("{subject} service time"),
         title: format!("{subject}: service time"),
         x: jobs_axis(),
         y: Axis { name: "Service time, mean".into(), unit: Some(unit.into()), scale: Scale::Linear },
-        series: ramps.iter().map(|ramp| measured_service(ramp, factor)).collect(),
+        series,
         caption: String::new(),
-    }
+    })
 }
 
 fn measured_service(ramp: &Ramp<'_>, factor: f64) -> Series {
