@@ -1,6 +1,5 @@
-//! Our side of the lookups: a workload of the catalogue, run by the runner as `dbdyno run` does.
+//! Our side: a workload of the catalogue, run by the runner as `dbdyno run` does.
 
-use dbdyno::catalog::Catalog;
 use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{BoundStatement, Drive, JobCode, Selection, TestSpec};
@@ -14,13 +13,18 @@ use crate::pairs::Done;
 /// Dropped at the start of our half: connecting and learning how long an op takes.
 const WARMUP_S: f64 = 0.5;
 
-/// The lookup of the catalogue, `params` as on the command line.
+/// The lookup of one row, `params` as on the command line.
 pub fn lookup(lab: &Lab, params: &str, drive: Drive, seconds: f64) -> Result<Selection> {
+    workload(lab, &format!("SRV-QUERY1{params}"), drive, seconds)
+}
+
+/// A workload of the catalogue, `id` with parameters as on the command line.
+pub fn workload(lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selection> {
     let request = plan::Request {
         engine: lab.engine.name().into(),
         capabilities: lab.engine.capabilities(),
         suites: Vec::new(),
-        workloads: vec![format!("SRV-QUERY1{params}")],
+        workloads: vec![id.to_owned()],
         jobs: Some("1".into()),
         drive: Some(drive),
         warmup_s: Some(WARMUP_S),
@@ -31,19 +35,15 @@ pub fn lookup(lab: &Lab, params: &str, drive: Drive, seconds: f64) -> Result<Sel
         seed: SEED,
         cores: 1,
     };
-    first(&lab.catalog, &request)
-}
-
-fn first(catalog: &Catalog, request: &plan::Request) -> Result<Selection> {
-    let selections = plan::build(catalog, request)?.selections;
-    selections.into_iter().next().ok_or_else(|| failed("SRV-QUERY1", "is not in the plan"))
+    let selections = plan::build(&lab.catalog, &request)?.selections;
+    selections.into_iter().next().ok_or_else(|| failed(id, "is not in the plan"))
 }
 
 /// The statement that a client-drive selection runs.
 pub fn statement(selection: &Selection) -> Result<&BoundStatement> {
     match &selection.parts[0].code {
         JobCode::Client { branches, .. } => Ok(&branches[0].statements[0]),
-        _ => Err(failed("SRV-QUERY1", "has no client statement")),
+        _ => Err(failed(&selection.workload.id, "has no client statement")),
     }
 }
 

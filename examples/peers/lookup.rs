@@ -1,4 +1,4 @@
-//! The comparisons of the cached lookup of one row by primary key.
+//! The comparisons of the cached lookups: of one row by primary key, of 25 rows by a secondary key.
 
 use std::path::PathBuf;
 
@@ -8,39 +8,55 @@ use dbdyno::model::Drive;
 use crate::lab::Lab;
 use crate::pairs::{Comparison, Outcome, Pair, Rules, interleave};
 use crate::pgbench::Pgbench;
-use crate::{bare_sqlite, barest_routine, drive, failed};
+use crate::{bare_sqlite, barest_routine, drive, failed, pgbench};
 
 const DATABASE_TARGET: f64 = 3.5;
 const CLIENT_TARGET: f64 = 0.95;
 const SQLITE_TARGET: f64 = 0.95;
+const ROWS25_TARGET: f64 = 1.25;
 /// At most 3 % overhead.
 const HARNESS_TARGET: f64 = 1.0 / 1.03;
 const UNIT: &str = "lookups/s";
 
+/// A workload and the fact that says how many keys it has.
+struct Lookup {
+    id: &'static str,
+    keys: &'static str,
+    what: &'static str,
+}
+
+const ONE_ROW: Lookup = Lookup { id: "SRV-QUERY1", keys: "small_rows", what: "" };
+const ROWS_25: Lookup = Lookup { id: "SRV-QUERY25", keys: "small_key25", what: " of 25 rows" };
+
 /// Database drive against pgbench.
 pub fn database(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
-    against_pgbench(lab, rules, Drive::Database, DATABASE_TARGET, jobs, seconds)
+    against_pgbench(lab, rules, &ONE_ROW, (Drive::Database, DATABASE_TARGET), jobs, seconds)
 }
 
 /// Client drive against pgbench.
 pub fn client(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
-    against_pgbench(lab, rules, Drive::Client, CLIENT_TARGET, jobs, seconds)
+    against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds)
+}
+
+/// 25 rows by one key, every column of every row on both sides: in the database drive against pgbench.
+pub fn rows25(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
+    against_pgbench(lab, rules, &ROWS_25, (Drive::Database, ROWS25_TARGET), jobs, seconds)
 }
 
 fn against_pgbench(
     lab: &Lab,
     rules: &Rules,
-    drive: Drive,
-    target: f64,
+    lookup: &Lookup,
+    (drive, target): (Drive, f64),
     jobs: &[u32],
     seconds: f64,
 ) -> Result<Vec<Outcome>> {
     let pgbench = Pgbench::find(lab)?;
-    let script = script(lab, seconds)?;
-    let selection = drive::lookup(lab, "", drive, seconds)?;
+    let script = script(lab, lookup, seconds)?;
+    let selection = drive::workload(lab, lookup.id, drive, seconds)?;
     let one = |&jobs: &u32| {
         let comparison = Comparison {
-            name: format!("PostgreSQL {} drive : pgbench -M prepared, {jobs} jobs", drive.name()),
+            name: format!("PostgreSQL {} drive{} : pgbench -M prepared, {jobs} jobs", drive.name(), lookup.what),
             unit: UNIT,
             target,
             ours: &mut || drive::run(lab, &selection, jobs),
@@ -52,14 +68,12 @@ fn against_pgbench(
 }
 
 /// pgbench's script with the statement of our client drive.
-fn script(lab: &Lab, seconds: f64) -> Result<PathBuf> {
-    let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
-    let sql = drive::statement(&selection)?.sql.replace("$1", ":id");
-    let rows = lab.loaded.facts_for(&[]).get("small_rows").copied().unwrap_or_default();
-    let path = lab.directory.join("lookup.sql");
-    let text = format!("\\set id random(1, {rows})\n{sql};\n");
-    std::fs::write(&path, text).map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
-    Ok(path)
+fn script(lab: &Lab, lookup: &Lookup, seconds: f64) -> Result<PathBuf> {
+    let selection = drive::workload(lab, lookup.id, Drive::Client, seconds)?;
+    let sql = drive::statement(&selection)?.with_values(|_| ":key");
+    let keys = lab.loaded.facts_for(&[]).get(lookup.keys).copied();
+    let keys = keys.ok_or_else(|| failed(lookup.id, format!("no fact {}", lookup.keys)))?;
+    pgbench::write_script(lab, &format!("\\set key random(1, {keys})\n{sql};\n"))
 }
 
 /// The generated routine against the barest loop: by the clock, and by the server's processor time.

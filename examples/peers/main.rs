@@ -11,6 +11,7 @@ use dbdyno::error::{Error, Result};
 
 mod bare_sqlite;
 mod barest_routine;
+mod commit;
 mod drive;
 mod lab;
 mod load;
@@ -61,6 +62,10 @@ enum What {
     Harness,
     /// PostgreSQL lookup in the client drive against pgbench
     Client,
+    /// PostgreSQL lookup of 25 rows in the database drive against pgbench
+    Rows25,
+    /// PostgreSQL: one row changed and committed, one job, against pgbench
+    Commit,
     /// SQLite lookup in our client loop against a bare loop
     Sqlite,
     /// Our load against pgbench -i
@@ -126,6 +131,12 @@ fn on_postgres(args: &Args, lab: &Lab) -> Result<Vec<Outcome>> {
     }
     if args.wants(What::Client) {
         outcomes.extend(lookup::client(lab, &rules, &args.jobs, args.seconds)?);
+    }
+    if args.wants(What::Rows25) {
+        outcomes.extend(lookup::rows25(lab, &rules, &args.jobs, args.seconds)?);
+    }
+    if args.wants(What::Commit) {
+        outcomes.push(commit::compare(lab, &rules, args.seconds)?);
     }
     // Last: it drops the rows of the lookups.
     if args.wants(What::Load) {

@@ -55,6 +55,13 @@ impl Pgbench {
     }
 }
 
+/// Writes a script for [`Pgbench::script`]; it goes with the directory of the lab.
+pub fn write_script(lab: &Lab, text: &str) -> Result<PathBuf> {
+    let path = lab.directory.join("script.sql");
+    std::fs::write(&path, text).map_err(|error| failed(&path.display().to_string(), error.to_string()))?;
+    Ok(path)
+}
+
 /// The number after `label`.
 fn figure(text: &str, label: &str) -> Option<f64> {
     let (_, tail) = text.split_once(label)?;
