@@ -1,6 +1,6 @@
 //! Not cached means not cached, and what a cached look-up reads: judged from real runs.
 
-use crate::support::Desk;
+use crate::support::{Desk, Server, finished};
 use serde_json::Value;
 
 /// The tests of a short run.
@@ -58,4 +58,20 @@ fn the_real_number_of_processes_is_counted_and_engines_without_parallel_query_sa
         .collect();
     assert!((threads[0] - 2.0).abs() < 0.1 && (threads[1] - 1.0).abs() < 0.01, "{threads:?}");
     Desk::new().run("run sqlite --workload DA-SCAN:threads=2").fails(2, &["DA-SCAN", "threads=2", "one thread"]);
+}
+
+#[test]
+fn where_the_files_cannot_be_put_out_of_the_cache_the_verdict_says_which_tier_was_measured() {
+    // An ordinary role may not know where the server's files are; what was just loaded lies in the system's cache.
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("outsider", "pale-cedar-9", true);
+    let line = format!("run {} --workload STO-READ --size 0.1 --jobs 1 --warmup 0", server.url("outsider"));
+    let mut run = desk.command(&format!("{line} --duration 500ms --format json"));
+    run.env("PGPASSWORD", "pale-cedar-9");
+    let test = finished(run, "run").ok().json()["tests"][0].clone();
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    let tier = reasons.iter().find(|reason| reason["code"] == "tier").unwrap_or_else(|| panic!("{test:#}"));
+    assert!(tier["text"].as_str().unwrap().contains("the operating system's cache"), "{tier}");
+    assert_ne!(test["verdict"]["status"], "valid");
+    assert_eq!(metric(&test, "tier_device_pct").round(), 0.0);
 }
