@@ -75,9 +75,21 @@ fn no_command(error: &clap::Error) -> ExitCode {
         out::print(&error.render().to_string());
         return ExitCode::SUCCESS;
     }
-    let error = usage_error(&error.render().to_string());
+    let rendered = error.render().to_string();
+    let error = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => incomplete(&rendered),
+        _ => usage_error(&rendered),
+    };
     eprintln!("dbdyno: {error}");
     ExitCode::from(error.kind.exit_code())
+}
+
+/// A command that needs another word: clap shows its help, we say where the help is.
+fn incomplete(rendered: &str) -> Error {
+    let usage = rendered.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("dbdyno");
+    let words: Vec<&str> = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<'])).collect();
+    let command = words.join(" ");
+    Error::usage("arguments", format!("'{command}' needs another word")).advise(format!("try '{command} --help'"))
 }
 
 /// clap's several lines as one: what happened; its tip, or where the help is.

@@ -1,9 +1,12 @@
 //! The commands and examples of README and CONTRIBUTING work as they stand there.
 
+use dbdyno::server::StartOptions;
+
 use crate::support::{Desk, Server};
 
 /// The address of the existing server in the documents.
 const URL: &str = "postgres://me@localhost:5432/app";
+const MARIADB_URL: &str = "mariadb://me@localhost:3306";
 /// Added to measurements: the documents' own windows would take minutes.
 const SHORT: &str = "--duration 200ms --warmup 100ms";
 
@@ -38,11 +41,15 @@ fn run(desk: &Desk, command: &str) {
 #[test]
 fn the_commands_of_the_readme_work_in_their_order() {
     let (desk, server) = (Desk::new(), Server::start());
+    let home = Desk::new().into_dir();
+    let options = StartOptions { data_dir: home.path().into(), ..StartOptions::default() };
+    let mariadb = dbdyno::server::start("mariadb", &options).unwrap();
     let commands = commands(&document("README.md"));
     assert!(commands.len() >= 10, "{commands:?}");
     for command in commands {
         let output = desk.path("datasheet.html").display().to_string();
         let command = command.replace(URL, &server.admin_url("postgres")).replace("datasheet.html", &output);
+        let command = command.replace(MARIADB_URL, &mariadb.url());
         let workbook = desk.path("all.xlsx").display().to_string();
         let command = command.replace("all.xlsx", &workbook);
         let scripts = desk.path("scripts").display().to_string();
