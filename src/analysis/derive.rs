@@ -79,7 +79,7 @@ const FIGURES: &[Definition] = &[
     ("logical_reads_per_s_job", "Log reads per job", "dbps", |r| per_job(r, rate(r, "logical_reads")?)),
     ("logical_reads_per_op", "Log reads per op", "blocks", |r| per_op(r, "logical_reads")),
     ("buffer_hit_pct", "BuCache read", "%", buffer_hit),
-    ("os_cache_hit_pct", "OS cache read", "%", os_cache_hit),
+    ("os_cache_hit_pct", "2nd cache read", "%", os_cache_hit),
     ("physical_reads_per_s", "Phys reads (database)", "iops", |r| rate(r, "physical_reads")),
     ("physical_read_mb_per_s", "Phys reads (database)", "MB/s", |r| block_mb_per_s(r, "physical_reads")),
     ("blocks_written_per_s", "Phys writes (database)", "dbps", |r| rate(r, "blocks_written")),

@@ -245,6 +245,9 @@ pub struct CompareArgs {
     /// Also write the result as JUnit XML, with the same limit [default limit: 0%]
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub price: Vec<PathBuf>,
     /// File to write [default: standard output]
     #[arg(long, short)]
     pub output: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! Columns as declared data: name, unit and where a line's value comes from; a table is made from a list of them.
 
+use super::about::About;
 use super::document::{Cell, Column, Digits, Table};
 use crate::analysis::Derived;
 use crate::model::{RunRecord, TestResult};
@@ -51,12 +52,7 @@ pub fn table(name: &str, definitions: &[Definition], kpm_name: &str, lines: &[Li
         let row = definitions.iter().map(|definition| cell(definition, line, &mut table)).collect();
         table.rows.push(row);
     }
-    for line in lines {
-        let (run, test) = (line.run, line.test);
-        let subject = format!("run {} test {} {} at {}", run.id, test.seq, test.workload, jobs(test.jobs));
-        table.explain(&subject, &test.verdict);
-    }
-    table.note(lines.iter().map(|line| (line.test.seq.to_string(), &line.test.verdict)));
+    table.explain_all(lines.iter().map(|line| (About { run: line.run, test: line.test }, &line.test.verdict)));
     table
 }
 

@@ -104,7 +104,8 @@ fn rows(comparison: &Comparison, several: bool) -> Table {
         column("Service time", "x", 5),
         column("per job", "x", 7),
         column("per core", "x", 7),
-        column("per licence", "x", 8),
+        column("per licence", "x", 7),
+        column("per price", "x", 3),
         column("Verdict", "", 0),
     ];
     let mut table = table("kpms", comparison, several, columns);
@@ -118,6 +119,7 @@ fn rows(comparison: &Comparison, several: bool) -> Table {
             }
         }
     }
+    table.drop_empty_columns();
     table
 }
 
@@ -140,6 +142,7 @@ fn row_cells(row: &Row) -> Vec<Cell> {
         ratio(row.per_job),
         ratio(row.per_core),
         ratio(row.per_licence),
+        ratio(row.per_price),
         Cell::Verdict(row.status),
     ]
 }
@@ -263,7 +266,7 @@ fn row_json(row: &Row) -> Value {
         "per_job": row.per_job,
         "per_core": row.per_core,
         "per_licence": row.per_licence,
-        "per_price": Value::Null,
+        "per_price": row.per_price,
     });
     joined(head, tail)
 }

@@ -1,8 +1,11 @@
 //! What a report says, independent of its form: sections with paragraphs, facts and tables of typed cells.
 
+use std::collections::HashMap;
+
+use super::about::About;
 use super::texts::Language;
 use crate::analysis::heatmap::Rank;
-use crate::model::{Better, Status, Verdict};
+use crate::model::{Better, Reason, Status, Verdict};
 
 /// A report.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -302,7 +305,7 @@ impl Table {
     }
 
     /// Leaves out the columns without any content.
-    fn drop_empty_columns(&mut self) {
+    pub(super) fn drop_empty_columns(&mut self) {
         let is_empty = |column: usize| self.rows.iter().all(|row| row[column] == Cell::Empty);
         let kept: Vec<bool> = (0..self.columns.len()).map(|column| !is_empty(column)).collect();
         let mut keep = kept.iter();
@@ -320,20 +323,27 @@ impl Table {
         }
     }
 
-    /// Adds the notes of several verdicts, which lowered none: each text once, with the subjects it is about.
-    pub fn note<'a>(&mut self, verdicts: impl Iterator<Item = (String, &'a Verdict)>) {
-        let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
-        for (subject, verdict) in verdicts {
-            for reason in verdict.reasons.iter().filter(|reason| reason.status == Status::Valid) {
-                match notes.iter_mut().find(|(text, _)| *text == reason.text) {
-                    Some((_, subjects)) => subjects.push(subject.clone()),
-                    None => notes.push((&reason.text, vec![subject.clone()])),
-                }
+    /// Adds the reasons of many tests: first what lowered a verdict, then the notes, which lowered none; each text once,
+    /// with the tests it is about.
+    pub fn explain_all<'a>(&mut self, tests: impl Iterator<Item = (About<'a>, &'a Verdict)>) {
+        let mut sentences: Vec<(&Reason, Vec<About<'a>>)> = Vec::new();
+        let mut places: HashMap<(Status, &str), usize> = HashMap::new();
+        for (about, verdict) in tests {
+            for reason in &verdict.reasons {
+                let place = *places.entry((reason.status, &reason.text)).or_insert_with(|| {
+                    sentences.push((reason, Vec::new()));
+                    sentences.len() - 1
+                });
+                sentences[place].1.push(about);
             }
         }
-        for (text, subjects) in notes {
-            self.remark(format!("note on test {}: {text}", subjects.join(", ")));
-        }
+        let (notes, lowering): (Vec<_>, Vec<_>) =
+            sentences.into_iter().partition(|(reason, _)| reason.status == Status::Valid);
+        let lowered = lowering
+            .iter()
+            .map(|(reason, tests)| format!("{}: {}: {}", About::subject(tests), reason.status, reason.text));
+        let noted = notes.iter().map(|(reason, tests)| format!("note on {}: {}", About::tests(tests), reason.text));
+        self.remarks.extend(lowered.chain(noted));
     }
 
     fn remark(&mut self, remark: String) {

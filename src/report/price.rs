@@ -20,6 +20,10 @@ impl Report for PriceReport {
         "licences, cost, and throughput per licence, core and price, from the files given with --price"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         Document { title: "Licences and prices".into(), sections: sections(input) }
     }

@@ -6,7 +6,7 @@ use super::document::{Block, Cell, Column, Digits, Section, Table};
 use crate::model::{RunRecord, SeriesPoint, TestResult};
 
 /// Rows of the table; the rest is in the results file ('runs export'). A workbook of this size opens in seconds.
-const MOST_ROWS: usize = 100_000;
+const MOST_ROWS: usize = 20_000;
 
 const COLUMNS: &[(&str, Option<&str>, u8)] = &[
     ("Run", None, 3),

@@ -1,7 +1,10 @@
 //! Everything about the runs for a spreadsheet: what the page has, and the raw seconds.
 
-use super::page::Page;
+use super::page::{self, Limits};
 use super::{Document, Input, Report, heatmap, price, series};
+
+/// A spreadsheet holds more lines than a page can; of the raw seconds, `series` takes its share.
+const LIMITS: Limits = Limits { lines: 5_000, distributions: 300, seconds: 20_000 };
 
 /// `report workbook`.
 pub struct FullWorkbook;
@@ -20,7 +23,7 @@ impl Report for FullWorkbook {
     }
 
     fn build(&self, input: &Input) -> Document {
-        let mut document = Page.build(input);
+        let mut document = page::document(input, &LIMITS);
         if input.runs.len() == 1 {
             document.sections.extend(heatmap::sections(input));
         }

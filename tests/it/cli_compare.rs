@@ -149,3 +149,36 @@ fn a_damaged_csv_is_refused_with_its_line() {
     desk.run("runs import").fails(2, &["FILE"]);
     desk.run("runs import --csv /no/such.csv").fails(2, &["/no/such.csv"]);
 }
+
+/// A price list for a run, with one product at 1,000 per core.
+fn price_list(desk: &Desk, platform: &str, cores: u32, currency: &str) -> String {
+    let path = desk.path(&format!("{platform}-{currency}.toml"));
+    let text = format!(
+        "platform = \"{platform}\"\ncores = {cores}\ncurrency = \"{currency}\"\ndate = \"2026-01-01\"\n\
+         [[product]]\nname = \"all\"\nprice = 1000\nper = \"core\"\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn prices_give_ratios_per_price_and_licence() {
+    let desk = desk();
+    let [base, slow, other] =
+        [("base", 2, "CHF"), ("slow", 4, "CHF"), ("slow", 4, "EUR")].map(|(run, n, of)| price_list(&desk, run, n, of));
+    let done = desk.run(&format!("compare base slow --price {base} --price {slow} --format json")).ok().json();
+    let rates: Vec<_> = done["kpms"].as_array().unwrap().iter().filter(|row| row["better"] == "higher").collect();
+    assert!(!rates.is_empty());
+    for row in rates {
+        let half = 0.5 * row["ratio"].as_f64().unwrap();
+        for field in ["per_price", "per_licence"] {
+            assert!((row[field].as_f64().unwrap() - half).abs() < 1e-9, "{field} of {row}");
+        }
+    }
+    let text = desk.run(&format!("compare base slow --price {base} --price {slow} --format markdown")).ok().stdout;
+    assert!(text.contains("per price [x]"), "{text}");
+    let without = desk.run("compare base slow --format markdown").ok().stdout;
+    assert!(!without.contains("per price"), "{without}");
+    desk.run(&format!("compare base slow --price {base} --price {other}")).fails(2, &["--price", "CHF and EUR"]);
+    desk.run(&format!("compare base same --price {slow}")).fails(2, &["--price", "slow"]);
+}

@@ -10,6 +10,7 @@ mod rows;
 
 use std::collections::BTreeMap;
 
+use super::price::PriceList;
 use crate::model::{Better, Effect, RunRecord, Status, TestResult};
 
 pub use disclosure::Difference;
@@ -23,6 +24,8 @@ pub struct Side<'a> {
     pub name: &'a str,
     pub run: &'a RunRecord,
     pub tests: &'a [TestResult],
+    /// What the platform costs, if the user says so.
+    pub price: Option<&'a PriceList>,
 }
 
 /// What the comparison of two runs says.
@@ -146,10 +149,11 @@ pub struct Row {
     /// Mean service times at those jobs, in ms.
     pub base_service_ms: Option<f64>,
     pub other_service_ms: Option<f64>,
-    /// Ratio of the figures per job, core and licence.
+    /// Ratio of the figures per job, core and licence, and per cost of the platform.
     pub per_job: Option<f64>,
     pub per_core: Option<f64>,
     pub per_licence: Option<f64>,
+    pub per_price: Option<f64>,
 }
 
 impl Row {
@@ -262,7 +266,7 @@ pub(crate) mod fixture {
 
     /// A side of a comparison.
     pub fn side<'a>(name: &'a str, run: &'a RunRecord, tests: &'a [TestResult]) -> Side<'a> {
-        Side { name, run, tests }
+        Side { name, run, tests, price: None }
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Context<'a> {
     /// Cores and licences of base and other, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
+    /// What both platforms cost, if both prices are given in one currency.
+    costs: Option<(f64, f64)>,
 }
 
 impl<'a> Context<'a> {
@@ -20,7 +22,13 @@ impl<'a> Context<'a> {
         let sound = [base, other].iter().all(|side| slips::of_platform(side.run, side.tests).is_empty());
         let both = |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
         let cores = both("hardware", "cores").filter(|_| sound);
-        Context { noise, cores, licences: both("licence", "licences_needed") }
+        let prices = base.price.zip(other.price);
+        // The user's price lists decide about licences; else what a publication states.
+        let licences = prices.map(|(own, foreign)| (own.licences(), foreign.licences()));
+        let costs = prices.filter(|(own, foreign)| own.currency == foreign.currency);
+        let costs = costs.map(|(own, foreign)| (own.cost(), foreign.cost()));
+        let costs = costs.filter(|(own, foreign)| *own > 0.0 && *foreign > 0.0);
+        Context { noise, cores, licences: licences.or_else(|| both("licence", "licences_needed")), costs }
     }
 }
 
@@ -144,6 +152,7 @@ fn make(
         per_job: per(jobs).filter(|_| is_rate),
         per_core: per(context.cores).filter(|_| is_rate),
         per_licence: per(context.licences).filter(|_| is_rate),
+        per_price: per(context.costs).filter(|_| is_rate),
     }
 }
 

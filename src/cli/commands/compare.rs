@@ -8,7 +8,7 @@ use crate::cli::args::CompareArgs;
 use crate::cli::context::Context;
 use crate::cli::out;
 use crate::error::{Error, Kind, Result};
-use crate::report::{Input, compare, junit};
+use crate::report::{Input, RunTests, compare, junit, price};
 
 /// Compares, prints or writes; a loss beyond `--fail-below` is an error of kind check.
 ///
@@ -16,6 +16,8 @@ use crate::report::{Input, compare, junit};
 /// Unknown runs; an unwritable file; a figure that is worse than allowed.
 pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let input = super::report::load(context, &args.runs, false)?;
+    let input = super::report::priced(input, &args.price)?;
+    one_currency(&input)?;
     let noise = Noise::default();
     let comparisons = comparisons(context, &input, &noise)?;
     if let Some(path) = &args.junit {
@@ -34,10 +36,25 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
 fn comparisons(context: &Context, input: &Input, noise: &Noise) -> Result<Vec<Comparison>> {
     let catalog = context.catalog()?;
     let names = input.platforms();
-    let sides: Vec<Side<'_>> =
-        input.runs.iter().zip(&names).map(|(data, name)| Side { name, run: &data.run, tests: &data.tests }).collect();
+    let sides = input.runs.iter().zip(&names).map(|(data, name)| {
+        let RunTests { run, tests } = data;
+        Side { name, run, tests, price: price::price_of(input, data) }
+    });
+    let sides: Vec<Side<'_>> = sides.collect();
     let Some((base, others)) = sides.split_first() else { return Ok(Vec::new()) };
     Ok(others.iter().map(|other| compare_runs(base, other, catalog.effects(), noise)).collect())
+}
+
+/// Prices are compared in one currency only: we know no rate of exchange.
+fn one_currency(input: &Input) -> Result<()> {
+    let mut currencies: Vec<&str> = input.prices.iter().map(|price| price.currency.as_str()).collect();
+    currencies.sort_unstable();
+    currencies.dedup();
+    match currencies.len() {
+        0 | 1 => Ok(()),
+        _ => Err(Error::usage("--price", format!("{} cannot be compared", currencies.join(" and ")))
+            .advise("state all prices in one currency")),
+    }
 }
 
 fn print_json(document: &serde_json::Value, output: Option<&Path>) -> Result<()> {

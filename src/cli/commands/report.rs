@@ -1,7 +1,7 @@
 //! `report KIND [RUN]...`: a view over the results file.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
 use crate::cli::args::ReportArgs;
@@ -33,8 +33,17 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 /// The runs or tests, with prices if some are given.
 fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
     let seconds = find(&args.kind)?.needs_seconds();
-    let prices = args.price.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
-    let input = Input { prices, language: args.language, ..load_chosen(context, &chosen(args, subject)?, seconds)? };
+    let input = Input { language: args.language, ..load_chosen(context, &chosen(args, subject)?, seconds)? };
+    priced(input, &args.price)
+}
+
+/// The runs with what their platforms cost.
+///
+/// # Errors
+/// Unreadable price lists, and those that are for none of the runs.
+pub fn priced(input: Input, paths: &[PathBuf]) -> Result<Input> {
+    let prices = paths.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
+    let input = Input { prices, ..input };
     match price::unused(&input) {
         Some(name) => Err(Error::usage("--price", format!("'{name}' is none of the runs"))
             .advise("'platform' in the file must be the name or the target of a run")),

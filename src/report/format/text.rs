@@ -159,7 +159,10 @@ fn table_lines(table: &Table, options: Options) -> Vec<String> {
 
 /// The columns to show, and how many are left out.
 fn fit(table: &Table, mut kept: Vec<usize>, width: usize) -> (Vec<usize>, usize) {
-    while total_width(&layout(table, &kept).widths) > width {
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let widths = layout(table, &all).widths;
+    let total = |kept: &[usize]| total_width(&kept.iter().map(|&column| widths[column]).collect::<Vec<_>>());
+    while total(&kept) > width {
         // Of equal priority the last goes first.
         let least = kept.iter().copied().max_by_key(|&column| (table.columns[column].priority, column));
         let Some(least) = least.filter(|&column| table.columns[column].priority > 0) else { break };

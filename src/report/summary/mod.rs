@@ -25,6 +25,10 @@ impl Report for Summary {
         "half a page of sentences for those who decide, in English or German (--language)"
     }
 
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
     fn build(&self, input: &Input) -> Document {
         let language = input.language;
         let platforms: Vec<String> = input.runs.iter().map(|data| name(language, &data.run)).collect();
