@@ -94,6 +94,3 @@ call {{routine}}(:job, :jobs, :seed)
 
 -- name: drop
 drop procedure if exists {{routine}}
-
--- name: growing
--- nothing: the workloads' own blocks are being written; until they are, what is missing is not available here

@@ -64,16 +64,10 @@ fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
     findings.extend(aliases(workload));
     findings.extend(parts(catalog, workload));
     findings.extend(expressions(workload));
-    let runs_on =
-        engines.iter().filter(|engine| !workload.unsupported.contains_key(**engine) && !growing(catalog, engine));
+    let runs_on = engines.iter().filter(|engine| !workload.unsupported.contains_key(**engine));
     findings.extend(runs_on.flat_map(|engine| on_engine(catalog, entry, engine)));
     findings.extend(around(entry, engines));
     findings
-}
-
-/// The harness says that this engine's workloads are still being written: what is missing is not available there.
-fn growing(catalog: &Catalog, engine: &str) -> bool {
-    catalog.harness(engine).contains_key("growing")
 }
 
 fn shape(workload: &Workload) -> Vec<String> {

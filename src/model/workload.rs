@@ -255,7 +255,7 @@ pub struct Claim {
     /// Drives for which it holds; empty = both.
     #[serde(default)]
     pub drives: Vec<String>,
-    /// Parameter values with which it holds; empty = all.
+    /// Parameter values with which it holds, `a`, `a|b` or `!a|b` (neither); empty = all.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
     /// What it means if it does not hold.

@@ -11,7 +11,7 @@ fn catalog() -> Catalog {
 }
 
 /// Engines as the catalogue sees them, whatever features this build has.
-fn engines() -> [(&'static str, Capabilities); 2] {
+fn engines() -> [(&'static str, Capabilities); 3] {
     let sqlite = Capabilities {
         drives: &[Drive::Client],
         commits_in_routine: true,
@@ -34,7 +34,14 @@ fn engines() -> [(&'static str, Capabilities); 2] {
         in_process: false,
         ..sqlite
     };
-    [("postgres", postgres), ("sqlite", sqlite)]
+    let mariadb = Capabilities {
+        commits_in_routine: false,
+        placeholder: Placeholder::Question,
+        orgs: &["iot", "iot-list", "range-hash", "heap", "heap-list"],
+        lacking_orgs: &[("hash", "there are no hash clusters")],
+        ..postgres
+    };
+    [("postgres", postgres), ("sqlite", sqlite), ("mariadb", mariadb)]
 }
 
 fn request(engine: &str, capabilities: Capabilities) -> Request {

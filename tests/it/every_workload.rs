@@ -8,15 +8,22 @@ use std::path::Path;
 use dbdyno::campaign::{self, Campaign, Event, Keep};
 use dbdyno::catalog::Catalog;
 use dbdyno::engine;
-use dbdyno::model::{Drive, Plan, Status, Target, TestResult};
+use dbdyno::model::{Drive, Plan, Reason, Selection, Status, Target, TestResult, Window};
 use dbdyno::plan::{self, Request};
 use dbdyno::runner::Interrupt;
 use dbdyno::store::Store;
 
 /// The big table (100,000 rows, 33 MB) does not fit the caches below, the small one does.
 const SIZE_GB: f64 = 0.1;
-/// Reasons that a short window on a busy machine may give; anything else that is invalid is a mistake of ours.
+/// Enough that they meet one another, and no more than processors on a small machine.
+const JOBS: &str = "2";
+/// Codes of reasons that are mistakes of ours; a figure may be invalid for others in so short a window.
 const MISTAKES: [&str; 5] = ["failed", "contract", "crosscheck", "errors", "little"];
+/// Those among them that another program on the machine, or the server's own work in the background, can cause when a
+/// window is short: a wait for a processor, a few hundred reads.
+const DOUBTS: [&str; 2] = ["contract", "little"];
+/// Window of a second try.
+const LONGER: Window = Window { warmup_s: 0.5, duration_s: 3.0, ops_per_job: None };
 
 #[test]
 fn sqlite_runs_every_workload_and_its_counters_agree() {
@@ -24,37 +31,58 @@ fn sqlite_runs_every_workload_and_its_counters_agree() {
     let target = Target::Embedded { engine: "sqlite".into(), data_dir: dir.path().join("data") };
     let settings =
         [("cache_mb", "8"), ("journal_mode", "wal"), ("synchronous", "full"), ("wal_autocheckpoint", "1000")];
-    let catalog = Catalog::embedded().unwrap();
-    let tests =
-        run(&catalog, &target, &settings, vec![plan(&catalog, "sqlite", Drive::Client, "1,2", &[])], dir.path());
-    check(&tests);
+    every_workload(&target, &settings, &[Drive::Client], dir.path());
 }
 
 #[test]
 fn postgres_runs_every_workload_in_both_drives_and_its_counters_agree() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (engine, data_dir) = ("postgres".to_string(), dir.path().join("data"));
-    let target = Target::Private { engine, data_dir, server_bin: None, port: None };
-    let settings = [("shared_buffers", "8MB"), ("max_parallel_workers_per_gather", "0"), ("jit", "off")];
-    let catalog = Catalog::embedded().unwrap();
-    let plans = [Drive::Database, Drive::Client].map(|drive| plan(&catalog, "postgres", drive, "1,2", &[])).into();
-    let tests = run(&catalog, &target, &settings, plans, dir.path());
-    check(&tests);
+    let settings = [("shared_buffers", "16MB"), ("max_parallel_workers_per_gather", "0"), ("jit", "off")];
+    on_private_server("postgres", &settings);
 }
 
 #[test]
 fn mariadb_runs_every_workload_in_both_drives_and_its_counters_agree() {
+    let settings = [
+        ("innodb_buffer_pool_size", "24M"),
+        ("innodb_log_file_size", "32M"),
+        ("performance_schema", "off"),
+        ("innodb_stats_auto_recalc", "off"),
+    ];
+    on_private_server("mariadb", &settings);
+}
+
+fn on_private_server(engine: &str, settings: &[(&str, &str)]) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let (engine, data_dir) = ("mariadb".to_string(), dir.path().join("data"));
-    let target = Target::Private { engine, data_dir, server_bin: None, port: None };
-    let settings = [("innodb_buffer_pool_size", "24M"), ("innodb_log_file_size", "32M"), ("performance_schema", "off")];
+    let data_dir = dir.path().join("data");
+    let target = Target::Private { engine: engine.into(), data_dir, server_bin: None, port: None };
+    every_workload(&target, settings, &[Drive::Database, Drive::Client], dir.path());
+}
+
+/// All tests of an engine in one run, which loads the tables once: the values of the parameters in the first drive, the
+/// defaults in each.
+fn every_workload(target: &Target, settings: &[(&str, &str)], drives: &[Drive], dir: &Path) {
     let catalog = Catalog::embedded().unwrap();
-    let plans =
-        [Drive::Database, Drive::Client].map(|drive| plan(&catalog, "mariadb", drive, "2", &MARIADB_GROUPS)).into();
-    let tests = run(&catalog, &target, &settings, plans, dir.path());
-    check(&tests);
+    let plans = drives.iter().map(|drive| plan(&catalog, target.engine(), *drive, *drive == drives[0]));
+    let mut plan = plans.reduce(merge).unwrap();
+    let tests = run(&catalog, target, settings, &plan, dir);
+    assert!(tests.len() > 50, "{} tests", tests.len());
+    plan.selections.retain(|selection| tests.iter().any(|test| is_of(test, selection) && in_doubt(test)));
+    plan.selections.iter_mut().for_each(|selection| selection.window = LONGER);
+    let repeated = if plan.selections.is_empty() { vec![] } else { run(&catalog, target, settings, &plan, dir) };
+    let mistakes: Vec<String> =
+        tests.iter().filter(|test| !in_doubt(test)).chain(&repeated).flat_map(mistakes).collect();
+    assert!(mistakes.is_empty(), "\n{}", mistakes.join("\n"));
+}
+
+fn is_of(test: &TestResult, selection: &Selection) -> bool {
+    (&test.workload, &test.params, test.drive) == (&selection.workload.id, &selection.params, selection.drive)
+}
+
+/// Broken by nothing but what a moment on a busy machine may break: measured once more, for longer.
+fn in_doubt(test: &TestResult) -> bool {
+    let codes: Vec<&str> = reasons(test).map(|reason| reason.code.as_str()).collect();
+    !codes.is_empty() && codes.iter().all(|code| DOUBTS.contains(code))
 }
 
 /// Values of parameters that are plain numbers, beside their defaults; every ten of update_pct stands somewhere.
@@ -69,61 +97,57 @@ const NUMBERS: [(&str, &[&str]); 8] = [
     ("STO-RANDOM", &["write_pct=30"]),
 ];
 /// Parameters that spare time where the default would do nothing else.
-const QUICKER: [(&str, &str); 2] = [("DL-DIRECT", "batch=5000"), ("CPU-FIBONACCI", "n=15")];
-/// Groups whose claims hold on MariaDB; those that read the cached table and the device are still being written.
-const MARIADB_GROUPS: [&str; 5] = ["CPU", "LGWR", "DBWR", "DL", "TP"];
+const QUICKER: [(&str, &str); 3] =
+    [("DL-DIRECT", "batch=5000"), ("CPU-FIBONACCI", "n=15"), ("STO-WRITE", "file_mb=16")];
+/// Parameters that say something to the client drive only.
+const OF_CLIENT: [&str; 1] = ["read_tx"];
 
-/// A workload with some of its parameters, and the jobs.
-fn wish(id: &str, param: Option<&str>, jobs: &'static str) -> (String, &'static str) {
+/// A workload with some of its parameters.
+fn wish(id: &str, param: Option<&str>) -> String {
     let quicker = QUICKER.iter().find(|(quick, _)| *quick == id).map(|(_, param)| *param);
     let params: Vec<&str> = param.into_iter().chain(quicker).collect();
-    (if params.is_empty() { id.into() } else { format!("{id}:{}", params.join(",")) }, jobs)
+    if params.is_empty() { id.into() } else { format!("{id}:{}", params.join(",")) }
 }
 
-/// Every workload with its defaults at these jobs, and with every other value of its parameters at two jobs.
-fn wishes(catalog: &Catalog, engine: &str, jobs: &'static str, groups: &[&str]) -> Vec<(String, &'static str)> {
+/// Every workload with its defaults, and with every other value of its parameters: in the first drive, what concerns the
+/// client in its.
+fn wishes(catalog: &Catalog, engine: &str, drive: Drive, first: bool) -> Vec<String> {
     let mut wishes = Vec::new();
-    let chosen = |group: &String| groups.is_empty() || groups.contains(&group.as_str());
-    for workload in catalog.workloads().filter(|workload| chosen(&workload.group)) {
-        wishes.push(wish(&workload.id, None, jobs));
-        for param in &workload.params {
+    for workload in catalog.workloads() {
+        wishes.push(wish(&workload.id, None));
+        let tried = |name: &str| if OF_CLIENT.contains(&name) { drive == Drive::Client } else { first };
+        for param in workload.params.iter().filter(|param| tried(&param.name)) {
             let default = param.engine_default.get(engine).unwrap_or(&param.default);
             let others = param.values.iter().filter(|value| *value != default && *value != "default");
-            wishes.extend(others.map(|value| wish(&workload.id, Some(&format!("{}={value}", param.name)), "2")));
+            wishes.extend(others.map(|value| wish(&workload.id, Some(&format!("{}={value}", param.name)))));
         }
-        let numbers = NUMBERS.iter().filter(|(id, _)| *id == workload.id).flat_map(|(_, numbers)| *numbers);
-        wishes.extend(numbers.map(|number| wish(&workload.id, Some(number), "2")));
+        let numbers = NUMBERS.iter().filter(|(id, _)| first && *id == workload.id).flat_map(|(_, numbers)| *numbers);
+        wishes.extend(numbers.map(|number| wish(&workload.id, Some(number))));
     }
     wishes
 }
 
-/// All that this engine has with this drive, of these groups (none named: of all).
-fn plan(catalog: &Catalog, engine: &str, drive: Drive, jobs: &'static str, groups: &[&str]) -> Plan {
-    let mut merged: Option<Plan> = None;
-    for (wish, jobs) in wishes(catalog, engine, jobs, groups) {
-        let Ok(one) = plan::build(catalog, &request(engine, drive, wish, jobs)) else { continue };
-        match &mut merged {
-            None => merged = Some(one),
-            Some(plan) => merge(plan, one),
-        }
-    }
-    merged.unwrap()
+/// All that this engine has with this drive.
+fn plan(catalog: &Catalog, engine: &str, drive: Drive, first: bool) -> Plan {
+    let wishes = wishes(catalog, engine, drive, first).into_iter();
+    wishes.filter_map(|wish| plan::build(catalog, &request(engine, drive, wish)).ok()).reduce(merge).unwrap()
 }
 
-fn merge(plan: &mut Plan, other: Plan) {
+fn merge(mut plan: Plan, other: Plan) -> Plan {
     plan.selections.extend(other.selections);
     plan.tables.extend(other.tables);
     plan.tables.sort();
     plan.tables.dedup();
+    plan
 }
 
-fn request(engine: &str, drive: Drive, workload: String, jobs: &str) -> Request {
+fn request(engine: &str, drive: Drive, workload: String) -> Request {
     Request {
         engine: engine.into(),
         capabilities: engine::find(engine).unwrap().capabilities(),
         suites: vec![],
         workloads: vec![workload],
-        jobs: Some(jobs.into()),
+        jobs: Some(JOBS.into()),
         drive: Some(drive),
         warmup_s: Some(0.05),
         duration_s: Some(0.2),
@@ -135,17 +159,13 @@ fn request(engine: &str, drive: Drive, workload: String, jobs: &str) -> Request 
     }
 }
 
-fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plans: Vec<Plan>, dir: &Path) -> Vec<TestResult> {
+fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Plan, dir: &Path) -> Vec<TestResult> {
     let mut store = Store::open(&dir.join("results.db")).unwrap();
     let settings: BTreeMap<String, String> =
         settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let plan = plans.into_iter().reduce(|mut all, one| {
-        merge(&mut all, one);
-        all
-    });
     let campaign = Campaign {
         catalog,
-        plan: plan.as_ref().unwrap(),
+        plan,
         plan_without: &|drive| panic!("no {drive:?} drive"),
         target,
         settings: &settings,
@@ -161,19 +181,20 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plans: Vec
     store.tests(ended.run_id).unwrap()
 }
 
-fn check(tests: &[TestResult]) {
-    assert!(tests.len() > 50, "{} tests", tests.len());
-    let mut mistakes = Vec::new();
-    for test in tests {
-        for reason in &test.verdict.reasons {
-            if reason.status == Status::Invalid && MISTAKES.contains(&reason.code.as_str()) {
-                let (drive, jobs) = (test.drive.name(), test.jobs);
-                mistakes.push(format!(
-                    "{} {:?} {drive} at {jobs} jobs, {} ops: {}: {}",
-                    test.workload, test.chosen, test.total.ops, reason.code, reason.text
-                ));
-            }
-        }
-    }
-    assert!(mistakes.is_empty(), "\n{}", mistakes.join("\n"));
+/// What is wrong with a test and our mistake.
+fn reasons(test: &TestResult) -> impl Iterator<Item = &Reason> {
+    let invalid = test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
+    invalid.filter(|reason| MISTAKES.contains(&reason.code.as_str()))
+}
+
+fn mistakes(test: &TestResult) -> impl Iterator<Item = String> {
+    let about = format!(
+        "{} {:?} {} at {} jobs, {} ops",
+        test.workload,
+        test.chosen,
+        test.drive.name(),
+        test.jobs,
+        test.total.ops
+    );
+    reasons(test).map(move |reason| format!("{about}: {}: {}", reason.code, reason.text))
 }

@@ -37,7 +37,8 @@ drop index if exists da_index on {{big}}
 drop index if exists da_index on {{big}}
 
 -- name: DA-INDEX.create
-create index da_index on {{big}} (quantity)
+-- Definitions of tables are not part of a transaction: another job may have made the index since it was dropped.
+create or replace index da_index on {{big}} (quantity)
 
 -- name: DA-INDEX.body
 execute immediate concat('create index da_index_', p_job, ' on {{big}} (quantity)');
