@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::support::{Desk, TINY, column, done, private_url, processes, try_session, until};
+use crate::support::{Desk, PRIVATE, TINY, done, processes, until};
 
 /// A mounted file system of some megabytes; unmounted when dropped.
 struct SmallDisk {
@@ -83,19 +83,19 @@ fn a_disk_that_gets_full_while_loading_is_one_line_that_names_the_table() {
 
 #[test]
 fn a_private_server_whose_disk_gets_full_is_removed() {
-    let Some(disk) = SmallDisk::mount(900) else { return };
-    let desk = Desk::new();
-    let data = disk.path.join("data");
-    let line = format!("run postgres --quiet --size 0.5 --workload STO-READ --jobs 1 --data-dir {}", data.display());
-    let run = desk.spawn(&line);
-    until("rows are being loaded", || {
-        let size = "select (pg_database_size('postgres') > 20000000)::text";
-        try_session(&private_url(&data)).is_some_and(|mut session| column(session.as_mut(), size) == ["true"])
-    });
-    disk.fill();
-    done(run.wait_with_output().unwrap(), &line).fails(3, &["postgres"]);
-    assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "left behind");
-    assert_eq!(processes(&data.display().to_string()), Vec::<String>::new());
-    let runs = desk.runs();
-    assert_eq!(runs[0]["status"], "failed");
+    for server in PRIVATE {
+        let Some(disk) = SmallDisk::mount(900) else { return };
+        let (desk, engine) = (Desk::new(), server.engine);
+        let data = disk.path.join("data");
+        let line =
+            format!("run {engine} --quiet --size 0.5 --workload STO-READ --jobs 1 --data-dir {}", data.display());
+        let run = desk.spawn(&line);
+        until("rows are being loaded", || server.rows_are_loaded(&data));
+        disk.fill();
+        done(run.wait_with_output().unwrap(), &line).fails(3, &[engine]);
+        assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "left behind");
+        assert_eq!(processes(&data.display().to_string()), Vec::<String>::new());
+        let runs = desk.runs();
+        assert_eq!(runs[0]["status"], "failed");
+    }
 }

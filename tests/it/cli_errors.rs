@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{Desk, TINY};
+use crate::support::{Desk, PRIVATE, TINY};
 
 /// Fails before anything is measured or made.
 #[track_caller]
@@ -52,13 +52,14 @@ fn impossible_values_say_what_is_possible() {
     refused("run postgres --port 70000", 2, &["--port", "70000"]);
     refused("run --drive database --workload SRV-QUERY1", 2, &["SRV-QUERY1", "sqlite", "database"]);
     refused("run postgres://me:s3cret@db/app", 2, &["password", "PGPASSWORD"]);
+    refused("run mysql://me:s3cret@db", 2, &["password", "MYSQL_PWD"]);
     refused("run null", 2, &["null", "overhead"]);
     refused("run --report x.pdf", 2, &["x.pdf", ".html"]);
 }
 
 #[test]
 fn too_little_disk_is_noticed_before_loading() {
-    for target in ["sqlite", "postgres"] {
+    for target in ["sqlite", "postgres", "mariadb"] {
         let desk = Desk::new();
         let line = format!("run {target} --quiet --size 2000 --workload STO-READ --jobs 1 --duration 1s");
         desk.run(&line).fails(3, &["needs", "free", "--size"]);
@@ -70,7 +71,7 @@ fn too_little_disk_is_noticed_before_loading() {
 
 #[test]
 fn a_data_directory_that_cannot_be_is_named() {
-    for target in ["sqlite", "postgres"] {
+    for target in ["sqlite", "postgres", "mariadb"] {
         refused(&format!("load {target} --quiet --data-dir /dev/null/x"), 3, &["/dev/null/x", "--data-dir"]);
         let desk = Desk::new();
         let run = desk.run(&format!("run {target} {TINY} --quiet --data-dir /dev/null/x"));
@@ -106,17 +107,22 @@ fn a_data_directory_in_use_is_named() {
 fn a_port_in_use_is_named() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let desk = Desk::new();
-    desk.run(&format!("run postgres {TINY} --quiet --port {port}")).fails(3, &["--port", "choose another port"]);
-    assert!(desk.data_entries().is_empty());
+    for server in PRIVATE {
+        let desk = Desk::new();
+        desk.run(&format!("run {} {TINY} --quiet --port {port}", server.engine))
+            .fails(3, &["--port", "choose another port"]);
+        assert!(desk.data_entries().is_empty());
+    }
 }
 
 #[test]
 fn missing_server_programs_say_how_to_get_them() {
-    let desk = Desk::new();
-    desk.run(&format!("run postgres {TINY} --quiet --server-bin {}", desk.path("").display()))
-        .fails(2, &["--server-bin", "initdb"]);
-    assert!(desk.data_entries().is_empty());
+    for (engine, program) in [("postgres", "initdb"), ("mariadb", "mariadb-install-db")] {
+        let desk = Desk::new();
+        desk.run(&format!("run {engine} {TINY} --quiet --server-bin {}", desk.path("").display()))
+            .fails(2, &["--server-bin", program]);
+        assert!(desk.data_entries().is_empty());
+    }
 }
 
 #[test]
@@ -181,7 +187,7 @@ fn a_profile_that_the_machine_is_too_small_for_is_refused_before_anything_is_cre
     let desk = Desk::new();
     // No machine of a developer has the 309 GB of XL; on one that has, its 1.4 TB of disk are lacking.
     let words = ["--profile XL: needs ", " GB of disk, ", "the largest that fits is "];
-    for line in ["run postgres", "run sqlite", "load sqlite", "verify sqlite"] {
+    for line in ["run postgres", "run mariadb", "run sqlite", "load sqlite", "verify sqlite"] {
         desk.run(&format!("{line} --profile XL --workload STO-READ --quiet")).fails(2, &words);
         assert!(desk.data_entries().is_empty() && !desk.path("results.db").exists(), "{line} created something");
     }

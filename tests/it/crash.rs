@@ -5,7 +5,9 @@ use std::process::Child;
 
 use rustix::process::Signal;
 
-use crate::support::{Desk, Done, PRIVATE, Server, TINY, column, cpu_s, done, finished, processes, signal, until};
+use crate::support::{
+    Desk, Done, PRIVATE, Server, TINY, bytes_in, column, cpu_s, done, finished, processes, signal, until,
+};
 
 const BASE: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1";
 
@@ -30,26 +32,20 @@ fn assert_interrupted(desk: &Desk, done: Done) -> serde_json::Value {
     run
 }
 
-/// Size of the files in a directory and below.
-fn bytes_in(dir: &std::path::Path) -> u64 {
-    let size = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(data) if data.is_dir() => bytes_in(&entry.path()),
-        Ok(data) => data.len(),
-        Err(_) => 0,
-    };
-    std::fs::read_dir(dir).into_iter().flatten().flatten().map(size).sum()
-}
-
 #[test]
 fn an_interrupt_while_loading_leaves_nothing() {
-    for target in ["sqlite", "postgres"] {
+    let servers = PRIVATE.map(Some).into_iter();
+    for server in servers.chain([None]) {
         let desk = Desk::new();
-        let line = format!("run {target} --size 2 --workload STO-READ --jobs 1 --quiet");
+        let line = format!(
+            "run {} --size 2 --workload STO-READ --jobs 1 --quiet",
+            server.map_or("sqlite", |server| server.engine)
+        );
         let run = desk.spawn(&line);
-        let base = desk.data().join("dbdyno-postgres/data/base");
-        let watched = if target == "sqlite" { desk.data() } else { base };
-        let empty_mb = if target == "sqlite" { 0 } else { 30 };
-        until("rows are being loaded", || bytes_in(&watched) > (empty_mb + 5) * 1_000_000);
+        until("rows are being loaded", || match server {
+            Some(server) => server.rows_are_loaded(&desk.data()),
+            None => bytes_in(&desk.data()) > 5_000_000,
+        });
         signal(run.id(), Signal::INT);
         let run = assert_interrupted(&desk, ended(run, &line));
         assert_eq!(run["tests"], serde_json::json!([]));
@@ -59,26 +55,43 @@ fn an_interrupt_while_loading_leaves_nothing() {
 #[test]
 fn ctrl_c_in_the_terminal_while_the_server_is_created_is_an_interrupt() {
     use std::os::unix::process::CommandExt;
-    let desk = Desk::new();
-    let line = format!("run postgres {BASE} --quiet");
-    let mut run = desk.command(&line);
-    run.process_group(0).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let run = run.spawn().unwrap();
-    until("initdb works", || desk.data().join("dbdyno-postgres/data/base").exists());
-    let group = rustix::process::Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
-    rustix::process::kill_process_group(group, Signal::INT).unwrap();
-    assert_interrupted(&desk, ended(run, &line));
+    for server in PRIVATE {
+        let desk = Desk::new();
+        let line = format!("run {} {BASE} --quiet", server.engine);
+        let mut run = desk.command(&line);
+        run.process_group(0).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let run = run.spawn().unwrap();
+        let data = desk.data().join(format!("dbdyno-{}/data", server.engine));
+        until("the database is being created", || std::fs::read_dir(&data).is_ok_and(|files| files.count() > 0));
+        let group = rustix::process::Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
+        rustix::process::kill_process_group(group, Signal::INT).unwrap();
+        assert_interrupted(&desk, ended(run, &line));
+    }
 }
 
 #[test]
 fn an_interrupt_in_the_warm_up_stores_no_figures() {
-    let desk = Desk::new();
-    let line = format!("run postgres {BASE} --warmup 100s --quiet");
-    let run = desk.spawn(&line);
-    until("the job warms up", || PRIVATE[0].a_job_runs(&desk));
-    signal(run.id(), Signal::INT);
-    let run = assert_interrupted(&desk, ended(run, &line));
-    assert_eq!(run["tests"], serde_json::json!([]));
+    for server in PRIVATE {
+        let desk = Desk::new();
+        let line = format!("run {} {BASE} --warmup 100s --quiet", server.engine);
+        let run = desk.spawn(&line);
+        until("the job warms up", || server.a_job_runs(&desk));
+        signal(run.id(), Signal::INT);
+        let run = assert_interrupted(&desk, ended(run, &line));
+        assert_eq!(run["tests"], serde_json::json!([]));
+    }
+}
+
+/// Interrupted in its window, the last test of a run stands with what was measured, and says so.
+#[track_caller]
+fn assert_measured_until_the_interrupt(run: &serde_json::Value) {
+    let test = run["tests"].as_array().unwrap().last().unwrap();
+    assert!(test["ops"].as_u64().unwrap() > 0 && test["throughput"].as_f64().unwrap() > 0.0, "{test:#}");
+    let elapsed_s = test["elapsed_s"].as_f64().unwrap();
+    assert!(elapsed_s > 0.1 && elapsed_s < 60.0, "{elapsed_s}");
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|reason| reason["code"] == "interrupted"), "{reasons:?}");
+    assert_ne!(test["verdict"]["status"], "valid");
 }
 
 #[test]
@@ -89,13 +102,20 @@ fn an_interrupt_in_the_window_stores_what_was_measured() {
     until("the job has used a second", || cpu_s(run.id()).is_some_and(|used_s| used_s > 2.0));
     signal(run.id(), Signal::TERM);
     let run = assert_interrupted(&desk, ended(run, &line));
-    let test = &run["tests"][0];
-    assert!(test["ops"].as_u64().unwrap() > 0 && test["throughput"].as_f64().unwrap() > 0.0, "{test:#}");
-    let elapsed_s = test["elapsed_s"].as_f64().unwrap();
-    assert!(elapsed_s > 0.1 && elapsed_s < 60.0, "{elapsed_s}");
-    let reasons = test["verdict"]["reasons"].as_array().unwrap();
-    assert!(reasons.iter().any(|reason| reason["code"] == "interrupted"), "{reasons:?}");
-    assert_ne!(test["verdict"]["status"], "valid");
+    assert_measured_until_the_interrupt(&run);
+}
+
+#[test]
+fn an_interrupt_in_the_window_on_a_private_server_stores_what_was_measured() {
+    for server in PRIVATE {
+        let desk = Desk::new();
+        let line = format!("run {} {BASE} --warmup 0 --duration 100s --quiet", server.engine);
+        let run = desk.spawn(&line);
+        until("the job runs", || server.a_job_runs(&desk));
+        signal(run.id(), Signal::INT);
+        let run = assert_interrupted(&desk, ended(run, &line));
+        assert_measured_until_the_interrupt(&run);
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use dbdyno::engine::{self, Access, ConnectTo};
 use dbdyno::model::Target;
 use rustix::process::Signal;
 
-use crate::support::{Desk, Server, column, done, private_url, signal, try_session, until};
+use crate::support::{Desk, PRIVATE, Server, column, done, signal, try_session, until};
 
 const CHUNKS: &str = "select coalesce(sum(last_id - first_id + 1), 0) from dbdyno.state_chunks";
 /// 320,000 rows, of which a chunk is a sixteenth or less.
@@ -74,7 +74,7 @@ fn a_killed_load_of_an_embedded_database_goes_on() {
 #[test]
 fn a_killed_load_of_a_private_server_goes_on() {
     let desk = Desk::new();
-    let url = private_url(&desk.data());
+    let url = PRIVATE[0].url(&desk.data());
     kill_and_go_on(&desk, "postgres", &|| noted_at(&url));
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }

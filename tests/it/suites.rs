@@ -209,3 +209,8 @@ fn the_published_suites_run_on_sqlite() {
 fn the_published_suites_run_on_postgres() {
     run_all("postgres");
 }
+
+#[test]
+fn the_published_suites_run_on_mariadb() {
+    run_all("mariadb");
+}

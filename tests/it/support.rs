@@ -275,6 +275,8 @@ pub struct Private {
     pub pid_file: &'static str,
     /// URL of the one in this directory, `{}` for the directory.
     url: &'static str,
+    /// What grows within the directory of private databases when rows are loaded, and its megabytes when empty.
+    tables: (&'static str, u64),
     /// Counts the jobs of SRV-QUERY1 that run in it, for a while already.
     busy: &'static str,
     /// What follows the hint of how to connect, to run a statement and print nothing but its result.
@@ -289,6 +291,7 @@ pub const PRIVATE: [Private; 2] = [
         engine: "postgres",
         pid_file: "dbdyno-postgres/data/postmaster.pid",
         url: "postgres://dbdyno@/postgres?host={}/dbdyno-postgres/socket&port=5432",
+        tables: ("dbdyno-postgres/data/base", 30),
         busy: "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
             and query like '%w_srv_query1%' and now() - query_start > interval '300 ms'",
         client_options: &["-X", "-A", "-t", "-c"],
@@ -298,6 +301,7 @@ pub const PRIVATE: [Private; 2] = [
         engine: "mariadb",
         pid_file: "dbdyno-mariadb/data/mariadb.pid",
         url: "mariadb://dbdyno@/?socket={}/dbdyno-mariadb/socket/mariadb.sock&auth=none",
+        tables: ("dbdyno-mariadb/data/dbdyno", 1),
         // A statement within the routine is shown with its own text and the time of the whole call.
         busy: "select count(*) from information_schema.processlist where user = 'dbdyno' and id <> connection_id() \
             and time_ms > 300 and info like 'select%small%' and info not like '%sum(%' and info not like '%force index%'",
@@ -318,6 +322,12 @@ impl Private {
         session.is_some_and(|mut session| column(session.as_mut(), self.busy) == ["1"])
     }
 
+    /// True when some rows have been loaded into the private server under `data_dir`.
+    pub fn rows_are_loaded(&self, data_dir: &Path) -> bool {
+        let (tables, empty_mb) = self.tables;
+        bytes_in(&data_dir.join(tables)) > (empty_mb + 5) * 1_000_000
+    }
+
     /// Its process id.
     pub fn pid(&self, desk: &Desk) -> u32 {
         let note = std::fs::read_to_string(desk.data().join(self.pid_file)).unwrap();
@@ -325,9 +335,14 @@ impl Private {
     }
 }
 
-/// The URL of the private PostgreSQL server that the program runs under `data_dir`.
-pub fn private_url(data_dir: &Path) -> String {
-    PRIVATE[0].url(data_dir)
+/// Size of the files in a directory and below.
+pub fn bytes_in(dir: &Path) -> u64 {
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => bytes_in(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    };
+    std::fs::read_dir(dir).into_iter().flatten().flatten().map(size).sum()
 }
 
 /// Validates a document of `run --format json`.
