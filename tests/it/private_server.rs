@@ -1,4 +1,4 @@
-//! Private PostgreSQL servers and the engine on them: real servers in temporary directories.
+//! Private servers and the engines on them: real servers in temporary directories.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -25,20 +25,62 @@ fn open_dir() -> tempfile::TempDir {
     dir
 }
 
-fn options(data_dir: &Path, port: Option<u16>) -> StartOptions {
-    let settings = [("shared_buffers", "16MB"), ("fsync", "off"), ("max_connections", "10")];
-    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+/// A kind of server under test with what is said differently on it.
+struct Kind {
+    engine: &'static str,
+    /// Small and fast.
+    settings: &'static [(&'static str, &'static str)],
+    /// A setting that it refuses at its start.
+    wrong: (&'static str, &'static str),
+    /// What the hint of how to connect says.
+    hint: [&'static str; 2],
+    /// A statement for the bind `key`.
+    select: &'static str,
+    /// Ends it at once.
+    kill: rustix::process::Signal,
+}
+
+const KINDS: [Kind; 2] = [
+    Kind {
+        engine: "postgres",
+        settings: &[("shared_buffers", "16MB"), ("fsync", "off"), ("max_connections", "10")],
+        wrong: ("shared_buffers", "much"),
+        hint: ["psql -h ", "-U dbdyno"],
+        select: "select $1",
+        kill: rustix::process::Signal::QUIT,
+    },
+    Kind {
+        engine: "mariadb",
+        settings: &[
+            ("innodb_buffer_pool_size", "16M"),
+            ("innodb_flush_log_at_trx_commit", "0"),
+            ("max_connections", "10"),
+        ],
+        wrong: ("innodb_flush_method", "somehow"),
+        hint: ["mariadb --no-defaults", "--user=dbdyno"],
+        select: "select ?",
+        kill: rustix::process::Signal::KILL,
+    },
+];
+
+fn options(kind: &Kind, data_dir: &Path, port: Option<u16>) -> StartOptions {
+    let settings = kind.settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     StartOptions { data_dir: data_dir.into(), server_bin: None, port, settings }
 }
 
-fn started(data_dir: &Path, port: Option<u16>) -> PrivateServer {
-    server::start("postgres", &options(data_dir, port)).unwrap()
+fn started(kind: &Kind, data_dir: &Path, port: Option<u16>) -> PrivateServer {
+    server::start(kind.engine, &options(kind, data_dir, port)).unwrap()
+}
+
+fn refused(kind: &Kind, data_dir: &Path, port: Option<u16>) -> dbdyno::error::Error {
+    server::start(kind.engine, &options(kind, data_dir, port)).err().unwrap()
 }
 
 fn open(url: &str, ask: Option<fn(&str) -> Option<String>>, access: Access) -> Result<Box<dyn Database>, EngineError> {
-    let target = Target::Existing { engine: "postgres".into(), url: url.into() };
+    let engine = url.split_once("://").unwrap().0;
+    let target = Target::Existing { engine: engine.into(), url: url.into() };
     let to = ConnectTo { target, file: None, url: Some(url.into()), ask_password: ask, settings: BTreeMap::new() };
-    engine::find("postgres").unwrap().open(&to, access)
+    engine::find(engine).unwrap().open(&to, access)
 }
 
 fn free_port() -> u16 {
@@ -106,7 +148,7 @@ fn count(database: &dyn Database, sql: &str) -> i64 {
 #[test]
 fn loads_and_runs_both_drives_and_leaves_nothing() {
     let dir = open_dir();
-    let server = started(dir.path(), None);
+    let server = started(&KINDS[0], dir.path(), None);
     let pid = server.pid().unwrap();
     let database = open(&server.url(), None, Access::Provision).unwrap();
     database.session().unwrap().execute(TABLE).unwrap();
@@ -196,28 +238,30 @@ fn check_routine(database: &dyn Database) {
 
 #[test]
 fn a_server_killed_in_the_middle_is_a_lost_connection() {
-    let dir = open_dir();
-    let server = started(dir.path(), None);
-    let database = open(&server.url(), None, Access::Provision).unwrap();
-    let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid().unwrap()).unwrap()).unwrap();
-    let kill = |slice| {
-        if slice == 2 {
-            rustix::process::kill_process(pid, rustix::process::Signal::QUIT).unwrap();
-        }
-    };
-    let mut pacer = TestPacer::new(1_000_000, kill);
-    let error = run(&*database, &branch("select $1", Commit::None), &mut pacer).unwrap_err();
-    assert_eq!(error.class, ErrorClass::Lost, "{error}");
-    assert!(pacer.tally.ops >= 100);
-    assert!(matches!(database.session().err().unwrap().class, ErrorClass::Unreachable | ErrorClass::Lost));
-    server.stop_and_remove().unwrap();
+    for kind in KINDS {
+        let dir = open_dir();
+        let server = started(&kind, dir.path(), None);
+        let database = open(&server.url(), None, Access::Provision).unwrap();
+        let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid().unwrap()).unwrap()).unwrap();
+        let kill = |slice| {
+            if slice == 2 {
+                rustix::process::kill_process(pid, kind.kill).unwrap();
+            }
+        };
+        let mut pacer = TestPacer::new(1_000_000, kill);
+        let error = run(&*database, &branch(kind.select, Commit::None), &mut pacer).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Lost, "{error}");
+        assert!(pacer.tally.ops >= 100);
+        assert!(matches!(database.session().err().unwrap().class, ErrorClass::Unreachable | ErrorClass::Lost));
+        server.stop_and_remove().unwrap();
+    }
 }
 
 #[test]
 fn passwords_and_privileges_are_checked_before_anything_is_created() {
     let dir = open_dir();
     let port = free_port();
-    let server = started(dir.path(), Some(port));
+    let server = started(&KINDS[0], dir.path(), Some(port));
     let admin = open(&server.url(), None, Access::Inspect).unwrap();
     assert_eq!(count(&*admin, "select count(*) from pg_namespace where nspname = 'dbdyno'"), 0);
     let mut session = admin.session().unwrap();
@@ -243,11 +287,13 @@ fn passwords_and_privileges_are_checked_before_anything_is_created() {
 
 #[test]
 fn a_port_in_use_is_said_before_anything_starts() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let dir = open_dir();
-    let error = server::start("postgres", &options(dir.path(), Some(port))).err().unwrap();
-    assert!(error.to_string().starts_with(&format!("--port {port}: the port cannot be used")), "{error}");
+    for kind in KINDS {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let dir = open_dir();
+        let error = refused(&kind, dir.path(), Some(port));
+        assert!(error.to_string().starts_with(&format!("--port {port}: the port cannot be used")), "{error}");
+    }
 }
 
 #[test]
@@ -255,21 +301,25 @@ fn a_directory_that_the_servers_user_cannot_enter_is_named() {
     if !rustix::process::geteuid().is_root() {
         return; // only root switches users
     }
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-    let error = server::start("postgres", &options(dir.path(), None)).err().unwrap();
-    assert!(error.to_string().contains("cannot enter") && error.advice.contains("/var/tmp"), "{error}");
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    for kind in KINDS {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        let error = refused(&kind, dir.path(), None);
+        assert!(error.to_string().contains("cannot enter") && error.advice.contains("/var/tmp"), "{error}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
 }
 
 #[test]
 fn a_wrong_setting_shows_the_servers_own_words() {
-    let dir = open_dir();
-    let mut options = options(dir.path(), None);
-    options.settings.insert("shared_buffers".into(), "much".into());
-    let error = server::start("postgres", &options).err().unwrap();
-    assert!(error.what.contains("shared_buffers"), "{error}");
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    for kind in KINDS {
+        let dir = open_dir();
+        let mut options = options(&kind, dir.path(), None);
+        options.settings.insert(kind.wrong.0.into(), kind.wrong.1.into());
+        let error = server::start(kind.engine, &options).err().unwrap();
+        assert!(error.what.replace('-', "_").contains(kind.wrong.0), "{error}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
 }
 
 /// Not a test: the owner of a server that another test kills.
@@ -277,46 +327,58 @@ fn a_wrong_setting_shows_the_servers_own_words() {
 #[ignore = "run by a_dead_owners_server_is_found_and_removed"]
 fn owner_to_be_killed() {
     let Some(dir) = std::env::var_os("DBDYNO_TEST_DIR") else { return };
-    let server = started(Path::new(&dir), None);
+    let engine = std::env::var("DBDYNO_TEST_ENGINE").unwrap();
+    let kind = KINDS.into_iter().find(|kind| kind.engine == engine).unwrap();
+    let server = started(&kind, Path::new(&dir), None);
     println!("server {}", server.pid().unwrap());
     std::thread::park();
 }
 
 #[test]
 fn a_dead_owners_server_is_found_and_removed() {
-    let dir = open_dir();
-    let mut owner = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "private_server::owner_to_be_killed", "--ignored", "--nocapture"])
-        .env("DBDYNO_TEST_DIR", dir.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let orphan: u32 = lines.find_map(|line| line.split_once("server ")?.1.trim().parse().ok()).unwrap();
-    let error = server::start("postgres", &options(dir.path(), None)).err().unwrap();
-    assert!(error.what.contains(&format!("in use by dbdyno process {}", owner.id())), "{error}");
-    owner.kill().unwrap();
-    owner.wait().unwrap();
-    assert!(is_alive(orphan));
-    let server = started(dir.path(), None);
-    assert!(!is_alive(orphan));
-    server.stop_and_remove().unwrap();
+    for kind in KINDS {
+        let dir = open_dir();
+        let mut owner = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "private_server::owner_to_be_killed", "--ignored", "--nocapture"])
+            .env("DBDYNO_TEST_DIR", dir.path())
+            .env("DBDYNO_TEST_ENGINE", kind.engine)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let orphan: u32 = lines.find_map(|line| line.split_once("server ")?.1.trim().parse().ok()).unwrap();
+        let error = refused(&kind, dir.path(), None);
+        assert!(error.what.contains(&format!("in use by dbdyno process {}", owner.id())), "{error}");
+        owner.kill().unwrap();
+        owner.wait().unwrap();
+        assert!(is_alive(orphan));
+        let server = started(&kind, dir.path(), None);
+        assert!(!is_alive(orphan));
+        server.stop_and_remove().unwrap();
+    }
 }
 
 #[test]
 fn a_kept_server_is_used_again() {
-    let dir = open_dir();
-    let server = started(dir.path(), None);
-    let url = server.url();
-    open(&url, None, Access::Provision).unwrap().session().unwrap().execute(TABLE).unwrap();
-    let hint = server.keep().unwrap();
-    assert!(hint.contains("psql -h ") && hint.contains("-U dbdyno"), "{hint}");
-    assert!(open(&url, None, Access::Inspect).is_ok(), "a kept server runs on");
-    let server = started(dir.path(), None);
-    let database = open(&server.url(), None, Access::Inspect).unwrap();
-    assert_eq!(count(&*database, "select count(*) from dbdyno.t"), 0);
-    server.keep().unwrap();
-    assert!(server::recover(dir.path(), false).unwrap().is_empty());
-    assert_eq!(server::recover(dir.path(), true).unwrap().len(), 1);
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    for kind in KINDS {
+        let dir = open_dir();
+        let server = started(&kind, dir.path(), None);
+        let url = server.url();
+        open(&url, None, Access::Provision)
+            .unwrap()
+            .session()
+            .unwrap()
+            .execute("create table dbdyno.t (id bigint primary key)")
+            .unwrap();
+        let hint = server.keep().unwrap();
+        assert!(kind.hint.iter().all(|words| hint.contains(words)), "{hint}");
+        assert!(open(&url, None, Access::Inspect).is_ok(), "a kept server runs on");
+        let server = started(&kind, dir.path(), None);
+        let database = open(&server.url(), None, Access::Inspect).unwrap();
+        assert_eq!(count(&*database, "select count(*) from dbdyno.t"), 0);
+        server.keep().unwrap();
+        assert!(server::recover(dir.path(), false).unwrap().is_empty());
+        assert_eq!(server::recover(dir.path(), true).unwrap().len(), 1);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
 }
