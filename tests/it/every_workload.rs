@@ -183,8 +183,11 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
 
 /// What is wrong with a test and our mistake.
 fn reasons(test: &TestResult) -> impl Iterator<Item = &Reason> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    // With more jobs than processors a job waits between its slices, the longer the more programs there are.
+    let waits = move |reason: &&Reason| reason.code == "little" && test.jobs as usize > processors;
     let invalid = test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
-    invalid.filter(|reason| MISTAKES.contains(&reason.code.as_str()))
+    invalid.filter(|reason| MISTAKES.contains(&reason.code.as_str())).filter(move |reason| !waits(reason))
 }
 
 fn mistakes(test: &TestResult) -> impl Iterator<Item = String> {
