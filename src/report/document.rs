@@ -47,6 +47,9 @@ pub struct Table {
     /// Short name, unique in the document.
     pub name: String,
     pub columns: Vec<Column>,
+    /// Where space is short, columns behind the first `leading` follow below in further blocks, and none is left out;
+    /// 0 = columns are left out by priority.
+    pub leading: usize,
     pub rows: Vec<Vec<Cell>>,
     /// Why cells are unknown; a cell names its footnote by index.
     pub footnotes: Vec<String>,
@@ -212,6 +215,7 @@ impl Chart {
         let rows = self.series.iter().flat_map(|series| series.points.iter().map(|point| point.as_row(series)));
         let mut table = Table {
             name: self.name.clone(),
+            leading: 0,
             columns: vec![
                 text("Series", 0),
                 column(&self.x),
@@ -262,6 +266,7 @@ impl Heatmap {
         };
         Table {
             name: self.name.clone(),
+            leading: 0,
             columns: head.map(column).collect(),
             rows: self.rows.iter().map(row).collect(),
             footnotes: self.footnotes.clone(),

@@ -61,12 +61,22 @@ fn table(input: &Input, name: &str) -> Option<Table> {
     keys.sort();
     keys.dedup();
     let title = ORDER.iter().find(|(known, _)| *known == name).map_or(name, |(_, title)| title);
-    let mut table = Table { name: format!("Platform: {title}"), columns: columns(input), ..Table::default() };
+    let mut table = Table {
+        name: format!("Platform: {title}"),
+        columns: columns(input),
+        leading: leading(input),
+        ..Table::default()
+    };
     for key in &keys {
         let row = row(input, name, key, &mut table);
         table.rows.push(row);
     }
     (!keys.is_empty()).then_some(table)
+}
+
+/// The fact, and with several runs whether it differs.
+fn leading(input: &Input) -> usize {
+    if input.runs.len() > 1 { 2 } else { 1 }
 }
 
 fn columns(input: &Input) -> Vec<Column> {
@@ -135,7 +145,13 @@ fn own_table(
     let known = names.iter().filter(|name| runs.iter().any(|facts| facts.contains_key(**name)));
     let rows: Vec<Vec<Cell>> = known.map(row).collect();
     let name = format!("Platform: {title}");
-    (!rows.is_empty()).then(|| Table { name, columns: columns(input), rows, ..Table::default() })
+    (!rows.is_empty()).then(|| Table {
+        name,
+        columns: columns(input),
+        leading: leading(input),
+        rows,
+        ..Table::default()
+    })
 }
 
 /// Where a platform table contradicts the CPU figures of the same run.

@@ -14,7 +14,7 @@ const LEADING: usize = 2;
 pub(super) fn lines(map: &Heatmap, options: Options) -> Vec<String> {
     let whole = layout(map);
     let mut lines = Vec::new();
-    for block in blocks(&whole.widths, options.width) {
+    for block in blocks(&whole.widths, LEADING, options.width) {
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -54,12 +54,12 @@ fn text(cell: &HeatCell) -> String {
 }
 
 /// Which platforms stand side by side.
-fn blocks(widths: &[usize], width: usize) -> Vec<Vec<usize>> {
+pub(super) fn blocks(widths: &[usize], leading: usize, width: usize) -> Vec<Vec<usize>> {
     let mut blocks: Vec<Vec<usize>> = vec![Vec::new()];
-    for column in LEADING..widths.len() {
+    for column in leading..widths.len() {
         let last = blocks.len() - 1;
         let used: Vec<usize> =
-            (0..LEADING).chain(blocks[last].iter().copied()).chain([column]).map(|column| widths[column]).collect();
+            (0..leading).chain(blocks[last].iter().copied()).chain([column]).map(|column| widths[column]).collect();
         if !blocks[last].is_empty() && total_width(&used) > width {
             blocks.push(vec![column]);
         } else {

@@ -159,7 +159,10 @@ fn is_marked(rows: &[Vec<Cell>]) -> bool {
 
 /// True if the column holds figures: right-aligned.
 fn is_number(table: &Table, column: usize) -> bool {
-    table.rows.iter().any(|row| matches!(row[column], Cell::Number { .. } | Cell::Unknown(_)))
+    let any = |is: fn(&Cell) -> bool| table.rows.iter().any(|row| is(&row[column]));
+    // A column of texts stays one where some are unknown.
+    any(|cell| matches!(cell, Cell::Number { .. }))
+        || (any(|cell| matches!(cell, Cell::Unknown(_))) && !any(|cell| matches!(cell, Cell::Text(_))))
 }
 
 /// The number in raised digits.

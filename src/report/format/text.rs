@@ -137,7 +137,30 @@ impl Layout {
     }
 }
 
+/// A column counts with at most this width when columns are put into blocks; longer texts are shown in several lines.
+const WIDEST: usize = 26;
+
+/// The table in blocks of as many columns as fit, each behind the leading ones.
+fn folded(table: &Table, options: Options) -> Vec<String> {
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let widths: Vec<usize> = layout(table, &all).widths.into_iter().map(|width| width.min(WIDEST)).collect();
+    let mut lines = Vec::new();
+    for block in heatmap_text::blocks(&widths, table.leading, options.width) {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        let columns: Vec<usize> = (0..table.leading).chain(block).collect();
+        let mut part = narrowed(table, &columns);
+        part.columns.iter_mut().for_each(|column| column.priority = 0);
+        lines.extend(table_lines(&part, options));
+    }
+    lines
+}
+
 fn table_lines(table: &Table, options: Options) -> Vec<String> {
+    if table.leading > 0 {
+        return folded(table, options);
+    }
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let (kept, left_out) = fit(table, all, options.width);
     let table = &narrowed(table, &kept);
@@ -313,6 +336,7 @@ mod tests {
         let number = |value| Cell::Number { value, digits: Digits::Decimals(0), verdict: Some(Status::Invalid) };
         Table {
             name: "t".into(),
+            leading: 0,
             columns: vec![column("aaaa", 0), column("bbbb", 2), column("cc dddd", 1)],
             rows: vec![vec![number(1.0), number(1_000_000.0), Cell::Unknown(0)]],
             footnotes: vec!["no counter".into()],
