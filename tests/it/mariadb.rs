@@ -7,7 +7,7 @@ use dbdyno::engine::Session;
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
-use crate::support::{Desk, Done, column, finished, free_port, try_session_of};
+use crate::support::{Desk, Done, column, done, finished, free_port, try_session_of, until};
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
 const GROUP: &str = r#"
@@ -227,4 +227,33 @@ fn instruments_of_an_existing_server_are_named_in_the_verdict() {
     let test = &document["tests"][0];
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
     assert!(reasons.iter().any(|reason| reason["code"] == "instruments"), "{test:#}");
+}
+
+#[test]
+fn a_killed_session_fails_its_test_only() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    server.create_user("victim", "all");
+    let line = format!(
+        "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 --duration 2s --quiet \
+         --format json",
+        server.url("victim")
+    );
+    let mut run = desk.command(&line);
+    run.env("MYSQL_PWD", SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let run = run.spawn().unwrap();
+    let busy = "select id from information_schema.processlist where user = 'victim' and time_ms > 300 \
+        and info like 'select%small%' and info not like '%sum(%' and info not like '%force index%'";
+    let mut victim = None;
+    until("the first test's job runs", || {
+        victim = column(server.admin.as_mut(), busy).pop();
+        victim.is_some()
+    });
+    server.admin.execute(&format!("kill connection {}", victim.unwrap())).unwrap();
+    let document = done(run.wait_with_output().unwrap(), &line).ok().json();
+    let tests = document["tests"].as_array().unwrap();
+    let status: Vec<_> = tests.iter().map(|test| test["verdict"]["status"].as_str().unwrap()).collect();
+    assert_eq!(status.len(), 2);
+    assert!(status[0] == "invalid" && status[1] != "invalid", "{status:?}");
+    assert!(tests[0]["first_error"].as_str().unwrap().to_lowercase().contains("conn"), "{}", tests[0]["first_error"]);
+    assert_eq!(document["status"], "finished");
 }
