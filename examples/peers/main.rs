@@ -153,7 +153,7 @@ fn on_mariadb(args: &Args, lab: &Lab) -> Result<Vec<Outcome>> {
     }
     if args.wants(What::MariadbLoad) {
         let rules = args.rules(args.pairs.min(MOST_LOADS), lab.server_pid());
-        outcomes.push(sysbench::load(lab, &rules, args.load_gb)?);
+        outcomes.extend(sysbench::load(lab, &rules, args.load_gb)?);
     }
     Ok(outcomes)
 }

@@ -69,6 +69,17 @@ impl Outcome {
     pub fn ratio(&self) -> Option<f64> {
         median(&self.ratios())
     }
+    /// The same pairs by ops per second of processor time, the client's and the server's together. It says what the work
+    /// costs, not how fast it is: time spent waiting is not in it. Other programs distort it less than the clock's ratio.
+    pub fn by_processor(&self, unit: &'static str) -> Outcome {
+        let rate = |half: &Half| {
+            half.client_us.zip(half.server_us).map_or(f64::NAN, |(client, server)| 1e6 / (client + server))
+        };
+        let half = |half: &Half| Half { rate: rate(half), ..*half };
+        let pairs = self.pairs.iter().map(|pair| Pair { ours: half(&pair.ours), peer: half(&pair.peer) });
+        let name = "the same by processor time of client and server".into();
+        Outcome { name, unit, target: self.target, pairs: pairs.collect(), dropped: self.dropped }
+    }
     /// Ratios of the rates, in ascending order.
     pub fn ratios(&self) -> Vec<f64> {
         let mut ratios: Vec<f64> = self.pairs.iter().map(|pair| pair.ours.rate / pair.peer.rate).collect();

@@ -20,8 +20,7 @@ const SYSBENCH_MB_PER_MILLION: f64 = 240.0;
 const OUR_MB_PER_GB: f64 = 380.0;
 const TABLES: u32 = 2;
 const DATABASE: &str = "sbtest";
-const BYTES: &str =
-    "select cast(sum(data_length) as signed) from information_schema.tables where table_schema = 'sbtest'";
+const BYTES: &str = "select cast(sum(data_length + index_length) as signed) from information_schema.tables where table_schema = 'sbtest'";
 
 /// How to call it.
 struct Sysbench<'a> {
@@ -40,7 +39,7 @@ pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<V
     for (drive, target) in drives {
         let selection = drive::lookup(lab, "", drive, seconds)?;
         for &jobs in jobs {
-            outcomes.push(interleave(
+            let by_clock = interleave(
                 rules,
                 Comparison {
                     name: format!("MariaDB {} drive : sysbench oltp_point_select, {jobs} jobs", drive.name()),
@@ -49,15 +48,17 @@ pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<V
                     ours: &mut || drive::run(lab, &selection, jobs),
                     peer: &mut || sysbench.point_select(jobs, seconds),
                 },
-            )?);
+            )?;
+            let by_processor = by_clock.by_processor("lookups/CPU s");
+            outcomes.extend([by_clock, by_processor]);
         }
     }
     Ok(outcomes)
 }
 
-/// Our load against `sysbench oltp_common prepare` with two sessions each, in 10^6 bytes of rows per second; indexes are
-/// built on both sides (three of ours, one of sysbench's).
-pub fn load(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Outcome> {
+/// Our load against `sysbench oltp_read_write prepare` with two sessions each, in 10^6 bytes of rows and indexes per second;
+/// indexes are built on both sides (three of ours, one of sysbench's). Processor time is per 10^6 bytes.
+pub fn load(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Vec<Outcome>> {
     let sysbench = Sysbench::new(lab)?;
     let rows = (size_gb * OUR_MB_PER_GB / SYSBENCH_MB_PER_MILLION * 1e6 / f64::from(TABLES)) as u64;
     let comparison = Comparison {
@@ -67,7 +68,9 @@ pub fn load(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Outcome> {
         ours: &mut || ours(lab, size_gb),
         peer: &mut || sysbench.load(rows),
     };
-    interleave(rules, comparison)
+    let by_clock = interleave(rules, comparison)?;
+    let by_processor = by_clock.by_processor("MB/CPU s");
+    Ok(vec![by_clock, by_processor])
 }
 
 fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {
@@ -76,11 +79,12 @@ fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {
         site.execute(site.session()?.as_mut(), "drop", &table.values(&site))?;
     }
     let loads = lab.load(&["small", "big"], size_gb)?.loads;
-    let bytes: u64 = loads.iter().map(|load| load.table_bytes).sum();
+    let bytes: u64 = loads.iter().map(|load| load.table_bytes + load.index_bytes).sum();
     let sum = |seconds: fn(&LoadResult) -> f64| loads.iter().map(seconds).sum::<f64>();
     let phases = [sum(|load| load.rows_s), sum(|load| load.index_s), sum(|load| load.analyze_s)];
     eprintln!("  ours: rows {:.2} s, indexes {:.2} s, statistics {:.2} s", phases[0], phases[1], phases[2]);
-    Ok(Done { rate: bytes as f64 / 1e6 / phases.iter().sum::<f64>(), ops: None })
+    let mb = bytes as f64 / 1e6;
+    Ok(Done { rate: mb / phases.iter().sum::<f64>(), ops: Some(mb) })
 }
 
 impl<'a> Sysbench<'a> {
@@ -140,7 +144,7 @@ impl<'a> Sysbench<'a> {
         let bytes = session.query(BYTES, &[]).map_err(|error| error.at("sysbench"))?;
         let bytes: Option<f64> = bytes.scalar().and_then(|text| text.parse().ok());
         let bytes = bytes.ok_or_else(|| failed("sysbench", "no size of its tables"))?;
-        Ok(Done { rate: bytes / 1e6 / elapsed_s, ops: None })
+        Ok(Done { rate: bytes / 1e6 / elapsed_s, ops: Some(bytes / 1e6) })
     }
 
     fn run(&self, test: &str, options: &[String], what: &str) -> Result<String> {
