@@ -47,15 +47,13 @@ fn the_commands_of_the_readme_work_in_their_order() {
     let commands = commands(&document("README.md"));
     assert!(commands.len() >= 10, "{commands:?}");
     for command in commands {
-        let output = desk.path("datasheet.html").display().to_string();
-        let command = command.replace(URL, &server.admin_url("postgres")).replace("datasheet.html", &output);
-        let command = command.replace(MARIADB_URL, &mariadb.url());
-        let workbook = desk.path("all.xlsx").display().to_string();
-        let command = command.replace("all.xlsx", &workbook);
-        let scripts = desk.path("scripts").display().to_string();
-        run(&desk, &command.replace("--output scripts", &format!("--output {scripts}")));
+        let command = command.replace(URL, &server.admin_url("postgres")).replace(MARIADB_URL, &mariadb.url());
+        let files = desk.path("");
+        run(&desk, &command.replace("--output ", &format!("--output {}/", files.display())));
     }
-    assert!(desk.path("datasheet.html").exists() && desk.path("all.xlsx").exists());
+    for file in ["datasheet.html", "page.html", "catalogue.html", "all.xlsx", "scripts/README.md"] {
+        assert!(desk.path(file).exists(), "{file}");
+    }
 }
 
 /// The folder that the recipe describes, in a catalogue of one's own.
