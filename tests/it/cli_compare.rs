@@ -52,6 +52,25 @@ fn a_changed_setting_is_found_with_the_groups_that_it_touches() {
 }
 
 #[test]
+fn measured_runs_of_one_platform_have_no_differences_and_a_setting_is_found() {
+    let desk = Desk::new();
+    for (name, profile) in [("a", "XS"), ("b", "XS"), ("c", "N")] {
+        let args = "--workload SRV-QUERY1 --jobs 1 --size 0.01 --warmup 300ms --duration 2s";
+        desk.run(&format!("run {args} --profile {profile} --name {name}")).ok();
+    }
+    let same = desk.run("compare a b --format json").ok().json();
+    assert_eq!(same["disclosure_differences"], serde_json::json!([]));
+    for kpm in same["kpms"].as_array().unwrap() {
+        let holds_one = kpm["low"].as_f64().unwrap() <= 1.0 && kpm["high"].as_f64().unwrap() >= 1.0;
+        assert_eq!(kpm["difference"] == "~", holds_one, "{kpm}");
+    }
+    let other = desk.run("compare a c --format json").ok().json();
+    let differences = other["disclosure_differences"].as_array().unwrap();
+    assert!(!differences.is_empty() && differences.iter().all(|one| one["section"] == "settings"), "{differences:?}");
+    assert!(differences.iter().any(|one| one["fact"].as_str().unwrap().contains("cache")), "{differences:?}");
+}
+
+#[test]
 fn a_loss_beyond_the_limit_fails_and_junit_names_it() {
     let desk = desk();
     let file = desk.path("junit.xml");
