@@ -23,7 +23,8 @@ impl Format for Text {
     }
 
     fn render(&self, document: &Document, options: Options) -> Result<Rendered> {
-        let mut lines = vec![bold(&document.title, options), String::new()];
+        let mut lines = bold_lines(&document.title, options);
+        lines.push(String::new());
         for section in &document.sections {
             section_lines(section, options, &mut lines);
         }
@@ -35,7 +36,7 @@ impl Format for Text {
 }
 
 fn section_lines(section: &Section, options: Options, lines: &mut Vec<String>) {
-    lines.extend(wrap(&section.title, options.width, "").iter().map(|line| bold(line, options)));
+    lines.extend(bold_lines(&section.title, options));
     for block in &section.blocks {
         match block {
             Block::Paragraph(text) => lines.extend(wrap(text, options.width, "")),
@@ -57,6 +58,11 @@ fn code_lines(code: &Code, width: usize) -> Vec<String> {
     let caption = Some(&code.caption).filter(|caption| !caption.is_empty());
     let lines = code.text.trim_end().lines().map(|line| format!("    {line}").trim_end().to_owned());
     caption.into_iter().flat_map(|caption| wrap(caption, width, "")).chain(lines).collect()
+}
+
+/// A heading, on as many lines as it needs.
+fn bold_lines(text: &str, options: Options) -> Vec<String> {
+    wrap(text, options.width, "").iter().map(|line| bold(line, options)).collect()
 }
 
 fn bold(text: &str, options: Options) -> String {
