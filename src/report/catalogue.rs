@@ -25,7 +25,7 @@ impl Report for CatalogueReport {
         let workloads = input.catalog.workloads().map(|workload| section(input, workload));
         let suites = input.catalog.suites().iter().filter_map(|suite| suite_section(input, suite));
         let sections = overview(input).into_iter().chain(workloads).chain(suites).collect();
-        Document { title: "Catalogue".into(), sections }
+        Document { title: "Catalogue".into(), sections, ..Document::default() }
     }
 }
 

@@ -29,7 +29,7 @@ impl Report for Datasheet {
             [data] => format!("Datasheet: run {} on {}", data.run.id, data.run.target),
             _ => "Datasheets".into(),
         };
-        input.language.translate(Document { title, sections })
+        input.language.translate(Document { title, sections, ..Document::default() })
     }
 }
 

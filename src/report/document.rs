@@ -12,6 +12,8 @@ use crate::model::{Better, Reason, Status, Verdict};
 pub struct Document {
     pub title: String,
     pub sections: Vec<Section>,
+    /// Of its sentences.
+    pub language: Language,
 }
 
 /// A part of a report under a heading.

@@ -26,7 +26,7 @@ impl Report for HeatmapReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document { title: "Heatmaps".into(), sections: sections(input) }
+        Document { title: "Heatmaps".into(), sections: sections(input), ..Document::default() }
     }
 }
 

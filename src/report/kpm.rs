@@ -54,7 +54,7 @@ impl Report for KpmReport {
 
     fn build(&self, input: &Input) -> Document {
         let sections = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
-        Document { title: "KPM report".into(), sections: sections.collect() }
+        Document { title: "KPM report".into(), sections: sections.collect(), ..Document::default() }
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) fn document(input: &Input, limits: &Limits) -> Document {
     if let Some(shortened) = shortened(tests, &left_out) {
         sections.insert(after_summary, shortened);
     }
-    Document { title: title(input), sections }
+    Document { title: title(input), sections, ..Document::default() }
 }
 
 fn title(input: &Input) -> String {

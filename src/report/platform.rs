@@ -24,7 +24,7 @@ impl Report for PlatformReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document { title: "Platforms".into(), sections: sections(input) }
+        Document { title: "Platforms".into(), sections: sections(input), ..Document::default() }
     }
 }
 

@@ -23,7 +23,7 @@ impl Report for PointsReport {
 
     fn build(&self, input: &Input) -> Document {
         let sections = input.runs.iter().map(|data| section(input, data));
-        Document { title: "Published figures".into(), sections: sections.collect() }
+        Document { title: "Published figures".into(), sections: sections.collect(), ..Document::default() }
     }
 }
 

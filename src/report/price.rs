@@ -25,7 +25,7 @@ impl Report for PriceReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document { title: "Licences and prices".into(), sections: sections(input) }
+        Document { title: "Licences and prices".into(), sections: sections(input), ..Document::default() }
     }
 }
 

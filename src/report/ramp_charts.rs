@@ -36,7 +36,7 @@ impl Report for RampReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document { title: "Ramps".into(), sections: sections(input) }
+        Document { title: "Ramps".into(), sections: sections(input), ..Document::default() }
     }
 }
 

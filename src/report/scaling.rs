@@ -36,7 +36,7 @@ impl Report for ScalingReport {
         let names = input.platforms();
         let runs = input.runs.iter().zip(&names).enumerate();
         let sections = runs.flat_map(|(platform, (data, name))| sections(data, name, platform, several));
-        Document { title: "Scaling".into(), sections: sections.collect() }
+        Document { title: "Scaling".into(), sections: sections.collect(), ..Document::default() }
     }
 }
 

@@ -35,7 +35,7 @@ impl Report for TestPage {
             Some((run, test)) => format!("Run {} test {}: {} at {}", run.id, test.seq, test.workload, jobs(test.jobs)),
             None => "Tests".into(),
         };
-        Document { title, sections }
+        Document { title, sections, ..Document::default() }
     }
 }
 

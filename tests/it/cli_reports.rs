@@ -24,6 +24,9 @@ fn published_runs_have_a_workbook_prices_and_a_summary() {
     let rows = costs["sections"][0]["tables"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.last().unwrap()[7], 552_000.0);
 
+    let page = desk.path("german.html");
+    desk.run(&format!("report summary exadata-x2-2-dbserver --language de --output {}", page.display())).ok();
+    assert!(std::fs::read_to_string(page).unwrap().contains("<html lang=\"de\">"));
     let summary = desk.run(&format!("report summary exadata-x2-2-dbserver --price {price} --language de")).ok();
     let words = summary.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("braucht 6 Lizenzen und kostet 552.000 USD"), "{words}");

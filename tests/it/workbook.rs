@@ -27,7 +27,7 @@ fn input() -> Input {
 
 /// Heatmaps, the tables of every group, and a chart.
 fn document() -> Document {
-    let mut document = Document { title: "Everything".into(), sections: Vec::new() };
+    let mut document = Document { title: "Everything".into(), ..Document::default() };
     for name in ["heatmap", "kpm", "datasheet"] {
         let report = REPORTS.iter().find(|report| report.name() == name).unwrap();
         document.sections.extend(report.build(&input()).sections);

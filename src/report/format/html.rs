@@ -43,11 +43,12 @@ impl Format for Html {
         let sections: String = document.sections.iter().enumerate().map(section).collect();
         let scripts = if has_chart(document) { chart::scripts() } else { String::new() };
         let page = format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+            "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n</header>\n{}\
              <main>\n{sections}</main>\n{scripts}</body>\n</html>\n",
+            document.language.code(),
             contents(&document.sections)
         );
         Ok(Rendered::Text(page))
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn markup_in_a_name_is_text() {
-        let document = Document { title: "<script>&\"".into(), sections: vec![] };
+        let document = Document { title: "<script>&\"".into(), ..Document::default() };
         let page = Html.render(&document, Options::default()).unwrap().into_text().unwrap();
         assert!(page.contains("<h1>&lt;script&gt;&amp;&quot;</h1>") && !page.contains("<script"), "{page}");
     }

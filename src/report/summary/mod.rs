@@ -38,7 +38,7 @@ impl Report for Summary {
             _ => (language.say("title_several", &[("runs", &runs)]), several::sections(input, &platforms)),
         };
         sections.extend(prices(input, &platforms));
-        Document { title, sections }
+        Document { title, sections, language }
     }
 }
 

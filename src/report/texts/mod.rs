@@ -23,6 +23,16 @@ pub enum Language {
     German,
 }
 
+impl Language {
+    /// Its code by BCP 47, as on the command line and in pages.
+    pub fn code(self) -> &'static str {
+        match self {
+            Language::English => "en",
+            Language::German => "de",
+        }
+    }
+}
+
 impl FromStr for Language {
     type Err = String;
 
@@ -118,6 +128,7 @@ impl Language {
             _ => Document {
                 title: self.titled(&document.title),
                 sections: document.sections.into_iter().map(|section| self.section(section)).collect(),
+                language: self,
             },
         }
     }
