@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use super::error;
 use crate::engine::EngineError;
-use crate::engine::remote::Stream;
+use crate::engine::remote::{Channel, Stream};
 
-/// Size of the read buffer at the start; it grows for a longer packet.
-const READ_BUFFER_BYTES: usize = 64 * 1024;
 /// Three bytes of length, one of sequence number.
 const HEADER_BYTES: usize = 4;
 /// A payload of this length goes on in the next packet, which nothing of ours needs.
@@ -19,11 +17,7 @@ const COM_QUIT: u8 = 1;
 
 /// A connection as a sequence of packets.
 pub(super) struct Wire {
-    stream: Stream,
-    input: Vec<u8>,
-    /// Unread bytes are `input[start..end]`.
-    start: usize,
-    end: usize,
+    channel: Channel,
     /// Sequence number of the next packet of this exchange.
     sequence: u8,
     longest: usize,
@@ -34,8 +28,7 @@ pub(super) struct Wire {
 impl Wire {
     /// A connection over an open stream, before the server's greeting.
     pub(super) fn new(stream: Stream) -> Self {
-        let input = vec![0; READ_BUFFER_BYTES];
-        Wire { stream, input, start: 0, end: 0, sequence: 0, longest: GREETING_BYTES, output: Vec::new() }
+        Wire { channel: Channel::new(stream), sequence: 0, longest: GREETING_BYTES, output: Vec::new() }
     }
 
     /// The greeting is over: packets of any length may come.
@@ -65,7 +58,7 @@ impl Wire {
         }
         self.output[..HEADER_BYTES].copy_from_slice(&header(length, self.sequence));
         self.sequence = self.sequence.wrapping_add(1);
-        let sent = self.stream.write_all(&self.output);
+        let sent = self.channel.write_all(&self.output);
         sent.map_err(|error| self.write_failed(&error))
     }
 
@@ -73,7 +66,7 @@ impl Wire {
     #[inline]
     pub(super) fn send_command(&mut self, packet: &[u8]) -> Result<(), EngineError> {
         self.sequence = 1;
-        match self.stream.write_all(packet) {
+        match self.channel.write_all(packet) {
             Ok(()) => Ok(()),
             Err(error) => Err(self.write_failed(&error)),
         }
@@ -91,59 +84,24 @@ impl Wire {
     #[inline]
     pub(super) fn packet(&mut self) -> Result<&[u8], EngineError> {
         let range = self.next_range().map_err(|error| error::from_io(&error))?;
-        Ok(&self.input[range])
+        Ok(self.channel.at(range))
     }
 
     #[inline]
     fn next_range(&mut self) -> io::Result<std::ops::Range<usize>> {
-        self.need(HEADER_BYTES)?;
-        let head = &self.input[self.start..self.start + HEADER_BYTES];
+        let head = self.channel.peek(HEADER_BYTES)?;
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
         if length >= self.longest {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("packet of {length} bytes")));
         }
         self.sequence = head[3].wrapping_add(1);
-        self.need(HEADER_BYTES + length)?;
-        let start = self.start + HEADER_BYTES;
-        self.start = start + length;
-        Ok(start..self.start)
-    }
-
-    /// Reads until at least `bytes` unread bytes are buffered.
-    #[inline]
-    fn need(&mut self, bytes: usize) -> io::Result<()> {
-        while self.end - self.start < bytes {
-            self.read_more(bytes)?;
-        }
-        Ok(())
-    }
-
-    fn read_more(&mut self, bytes: usize) -> io::Result<()> {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
-        if self.start + bytes > self.input.len() {
-            self.input.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-            if bytes > self.input.len() {
-                self.input.resize(bytes, 0);
-            }
-        }
-        match self.stream.read(&mut self.input[self.end..]) {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => {
-                self.end += count;
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            Err(error) => Err(error),
-        }
+        let whole = self.channel.take(HEADER_BYTES + length)?;
+        Ok(whole.start + HEADER_BYTES..whole.end)
     }
 
     /// Limits every read to `timeout`; none = wait for ever.
     pub(super) fn read_timeout(&mut self, timeout: Option<Duration>) {
-        // Fails only for a zero timeout, which nobody passes.
-        let _ = self.stream.set_read_timeout(timeout);
+        self.channel.read_timeout(timeout);
     }
 
     /// Says goodbye and waits until the server has closed its side, which it does when the session has ended: only
@@ -151,7 +109,7 @@ impl Wire {
     pub(super) fn quit(&mut self, timeout: Duration) {
         self.command(COM_QUIT);
         if self.flush().is_ok() {
-            self.stream.end_of_writing();
+            self.channel.end_of_writing();
             self.read_timeout(Some(timeout));
             while self.packet().is_ok() {}
         }
@@ -170,6 +128,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+    use crate::engine::remote::READ_BUFFER_BYTES;
 
     #[test]
     fn packets_arrive_whole_however_they_are_cut() {

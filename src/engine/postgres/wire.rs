@@ -8,10 +8,8 @@ use postgres_protocol::message::backend::Message;
 
 use super::error;
 use crate::engine::EngineError;
-use crate::engine::remote::Stream;
+use crate::engine::remote::{Channel, Stream};
 
-/// Size of the read buffer at the start; it grows for a longer message.
-const READ_BUFFER_BYTES: usize = 64 * 1024;
 /// A longer message is taken as a sign that the peer does not speak our protocol.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 /// Tag and length of a message.
@@ -19,11 +17,7 @@ const HEADER_BYTES: usize = 5;
 
 /// A connection as a sequence of messages.
 pub(super) struct Wire {
-    stream: Stream,
-    input: Vec<u8>,
-    /// Unread bytes are `input[start..end]`.
-    start: usize,
-    end: usize,
+    channel: Channel,
     /// Messages to send; `flush` sends and empties it.
     pub output: BytesMut,
 }
@@ -31,12 +25,12 @@ pub(super) struct Wire {
 impl Wire {
     /// A connection over an open stream.
     pub(super) fn new(stream: Stream) -> Self {
-        Wire { stream, input: vec![0; READ_BUFFER_BYTES], start: 0, end: 0, output: BytesMut::with_capacity(4096) }
+        Wire { channel: Channel::new(stream), output: BytesMut::with_capacity(4096) }
     }
 
     /// Sends what is in `output` in one write.
     pub(super) fn flush(&mut self) -> Result<(), EngineError> {
-        let sent = self.stream.write_all(&self.output);
+        let sent = self.channel.write_all(&self.output);
         self.output.clear();
         sent.map_err(|error| self.write_failed(&error))
     }
@@ -44,7 +38,7 @@ impl Wire {
     /// Sends ready-made messages in one write.
     #[inline]
     pub(super) fn send(&mut self, messages: &[u8]) -> Result<(), EngineError> {
-        match self.stream.write_all(messages) {
+        match self.channel.write_all(messages) {
             Ok(()) => Ok(()),
             Err(error) => Err(self.write_failed(&error)),
         }
@@ -64,13 +58,14 @@ impl Wire {
     #[inline]
     pub(super) fn frame(&mut self) -> Result<(u8, &[u8]), EngineError> {
         let range = self.next_range().map_err(|error| error::from_io(&error))?;
-        Ok((self.input[range.start], &self.input[range.start + HEADER_BYTES..range.end]))
+        let message = self.channel.at(range);
+        Ok((message[0], &message[HEADER_BYTES..]))
     }
 
     /// The next message, parsed by the protocol library; not for hot loops (it copies).
     pub(super) fn message(&mut self) -> Result<Message, EngineError> {
         let range = self.next_range().map_err(|error| error::from_io(&error))?;
-        let mut copy = BytesMut::from(&self.input[range]);
+        let mut copy = BytesMut::from(self.channel.at(range));
         match Message::parse(&mut copy) {
             Ok(Some(message)) => Ok(message),
             Ok(None) => Err(error::lost("the server sent half a message")),
@@ -78,56 +73,20 @@ impl Wire {
         }
     }
 
-    /// Where the next message stands in `input`; it counts as read.
+    /// Where the next message stands in the channel; it counts as read.
     #[inline]
     fn next_range(&mut self) -> io::Result<std::ops::Range<usize>> {
-        self.need(HEADER_BYTES)?;
-        let head = &self.input[self.start..];
+        let head = self.channel.peek(HEADER_BYTES)?;
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
         if !(4..=MAX_MESSAGE_BYTES).contains(&length) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("message of {length} bytes")));
         }
-        self.need(length + 1)?;
-        let start = self.start;
-        self.start += length + 1;
-        Ok(start..self.start)
-    }
-
-    /// Reads until at least `bytes` unread bytes are buffered.
-    #[inline]
-    fn need(&mut self, bytes: usize) -> io::Result<()> {
-        while self.end - self.start < bytes {
-            self.read_more(bytes)?;
-        }
-        Ok(())
-    }
-
-    fn read_more(&mut self, bytes: usize) -> io::Result<()> {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
-        if self.start + bytes > self.input.len() {
-            self.input.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-            if bytes > self.input.len() {
-                self.input.resize(bytes, 0);
-            }
-        }
-        match self.stream.read(&mut self.input[self.end..]) {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => {
-                self.end += count;
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            Err(error) => Err(error),
-        }
+        self.channel.take(length + 1)
     }
 
     /// Limits every read to `timeout`; none = wait for ever.
     pub(super) fn read_timeout(&mut self, timeout: Option<Duration>) {
-        // Fails only for a zero timeout, which nobody passes.
-        let _ = self.stream.set_read_timeout(timeout);
+        self.channel.read_timeout(timeout);
     }
 
     /// Says goodbye and waits until the server has closed its side, which it does when the backend has ended:
@@ -136,7 +95,7 @@ impl Wire {
         self.output.clear();
         postgres_protocol::message::frontend::terminate(&mut self.output);
         if self.flush().is_ok() {
-            self.stream.end_of_writing();
+            self.channel.end_of_writing();
             self.read_timeout(Some(timeout));
             while self.frame().is_ok() {}
         }
@@ -149,6 +108,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+    use crate::engine::remote::READ_BUFFER_BYTES;
 
     #[test]
     fn messages_arrive_whole_however_they_are_cut() {

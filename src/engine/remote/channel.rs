@@ -1,0 +1,89 @@
+//! A stream with a read buffer: bytes come in by large reads, and a message is looked at where it lies in the buffer.
+
+use std::io;
+use std::ops::Range;
+use std::time::Duration;
+
+use super::Stream;
+
+/// Size of the read buffer at the start; it grows for a longer message.
+pub(in crate::engine) const READ_BUFFER_BYTES: usize = 64 * 1024;
+
+/// A connected stream and what was read from it.
+pub(in crate::engine) struct Channel {
+    stream: Stream,
+    buffer: Vec<u8>,
+    /// Unread bytes are `buffer[start..end]`.
+    start: usize,
+    end: usize,
+}
+
+impl Channel {
+    /// Nothing is read yet.
+    pub(in crate::engine) fn new(stream: Stream) -> Self {
+        Channel { stream, buffer: vec![0; READ_BUFFER_BYTES], start: 0, end: 0 }
+    }
+
+    /// Sends all of `bytes`.
+    #[inline]
+    pub(in crate::engine) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
+    /// The next `count` bytes, which stay unread.
+    #[inline]
+    pub(in crate::engine) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
+        while self.end - self.start < count {
+            self.read_more(count)?;
+        }
+        Ok(&self.buffer[self.start..self.start + count])
+    }
+
+    /// Where the next `count` bytes lie (see [`Channel::at`]) until the next read; they count as read.
+    #[inline]
+    pub(in crate::engine) fn take(&mut self, count: usize) -> io::Result<Range<usize>> {
+        self.peek(count)?;
+        let start = self.start;
+        self.start += count;
+        Ok(start..self.start)
+    }
+
+    /// The bytes of a range that [`Channel::take`] gave.
+    #[inline]
+    pub(in crate::engine) fn at(&self, range: Range<usize>) -> &[u8] {
+        &self.buffer[range]
+    }
+
+    fn read_more(&mut self, count: usize) -> io::Result<()> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        if self.start + count > self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            if count > self.buffer.len() {
+                self.buffer.resize(count, 0);
+            }
+        }
+        match self.stream.read(&mut self.buffer[self.end..]) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                self.end += count;
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Limits every read to `timeout`; none = wait for ever.
+    pub(in crate::engine) fn read_timeout(&mut self, timeout: Option<Duration>) {
+        // Fails only for a zero timeout, which nobody passes.
+        let _ = self.stream.set_read_timeout(timeout);
+    }
+
+    /// Tells the other side that no more will be sent.
+    pub(in crate::engine) fn end_of_writing(&mut self) {
+        self.stream.end_of_writing();
+    }
+}
