@@ -15,7 +15,8 @@
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op; it may be advanced
 -- further with set v_seed = v_seed * 48271 % 2147483647), v_rows, v_commits, v_sink, and its own declarations: in MariaDB's
 -- order, variables, then cursors, then handlers. Keys: 1 + (v_seed * N >> 31). Assignments need "set". Of the variables, rows
--- and commits are what the executor did: row_count() after "select ... into", insert, update and delete.
+-- and commits are what the executor did: row_count() after "select ... into", insert, update and delete; or, in the shortest
+-- ops, "select ..., v_rows + 1 into ..., v_rows": it counts where a row is found, and spares a statement of 0.3 us.
 --
 -- A body that commits does so at most once per op, as the last thing that changes data. Autocommit is on: a single
 -- statement commits by itself; several begin with "start transaction" and end with "commit". Both count it with

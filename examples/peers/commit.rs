@@ -24,7 +24,7 @@ pub fn compare(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Outcome> {
     let comparison = Comparison {
         name: format!("PostgreSQL update and commit, database drive : pgbench -M prepared, {JOBS} job"),
         unit: "commits/s",
-        target: TARGET,
+        target: Some(TARGET),
         ours: &mut || drive::run(lab, &selection, JOBS),
         peer: &mut || peer(lab, &client, || pgbench.script(&script, JOBS, seconds)),
     };

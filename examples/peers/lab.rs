@@ -17,6 +17,8 @@ use crate::failed;
 /// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the cache.
 const PROFILE: &str = "XS";
 pub const LOOKUP_GB: f64 = 0.25;
+/// Workloads with the peers' statements.
+const PEERS_CATALOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/peers/catalog");
 /// Seed of rows and keys.
 pub const SEED: u64 = 1;
 
@@ -71,7 +73,8 @@ impl Lab {
     }
 
     fn private(engine: &str, directory: &Path) -> Result<Lab> {
-        let catalog = Catalog::embedded()?;
+        let mut catalog = Catalog::embedded()?;
+        catalog.lay_over(Path::new(PEERS_CATALOG))?;
         let settings = settings(&catalog, engine)?;
         let options =
             StartOptions { data_dir: directory.into(), settings: settings.clone(), ..StartOptions::default() };

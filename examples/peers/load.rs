@@ -29,7 +29,7 @@ pub fn compare(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Outcome> {
     let comparison = Comparison {
         name: format!("PostgreSQL load, {size_gb} GB : pgbench -i -s {scale}"),
         unit: "MB/s",
-        target: TARGET,
+        target: Some(TARGET),
         ours: &mut || ours(lab, size_gb),
         peer: &mut || peer(lab, &pgbench, scale),
     };

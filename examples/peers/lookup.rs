@@ -58,7 +58,7 @@ fn against_pgbench(
         let comparison = Comparison {
             name: format!("PostgreSQL {} drive{} : pgbench -M prepared, {jobs} jobs", drive.name(), lookup.what),
             unit: UNIT,
-            target,
+            target: Some(target),
             ours: &mut || drive::run(lab, &selection, jobs),
             peer: &mut || pgbench.script(&script, jobs, seconds),
         };
@@ -85,7 +85,7 @@ pub fn harness(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Vec<Outcome>> {
         Comparison {
             name: "PostgreSQL generated routine : barest PL/pgSQL loop, 1 job".into(),
             unit: UNIT,
-            target: HARNESS_TARGET,
+            target: Some(HARNESS_TARGET),
             ours: &mut || drive::run(lab, &selection, 1),
             peer: &mut || barest_routine::run(lab, seconds),
         },
@@ -121,7 +121,7 @@ pub fn sqlite(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Vec<Outcome>> {
         let comparison = Comparison {
             name: format!("SQLite client drive, read_tx={read_tx} : bare loop over its C interface, 1 job"),
             unit: UNIT,
-            target: SQLITE_TARGET,
+            target: Some(SQLITE_TARGET),
             ours: &mut || drive::run(lab, &selection, 1),
             peer: &mut || bare_sqlite::run(lab, &sql, seconds, one_transaction),
         };

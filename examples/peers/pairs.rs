@@ -30,8 +30,8 @@ pub struct Done {
 pub struct Comparison<'a> {
     pub name: String,
     pub unit: &'static str,
-    /// Least ratio of the rates, ours to the peer's.
-    pub target: f64,
+    /// Least ratio of the rates, ours to the peer's; absent where the two sides do different work.
+    pub target: Option<f64>,
     pub ours: &'a mut dyn FnMut() -> Result<Done>,
     pub peer: &'a mut dyn FnMut() -> Result<Done>,
 }
@@ -55,7 +55,7 @@ pub struct Pair {
 pub struct Outcome {
     pub name: String,
     pub unit: &'static str,
-    pub target: f64,
+    pub target: Option<f64>,
     pub pairs: Vec<Pair>,
     pub dropped: usize,
 }
@@ -78,7 +78,7 @@ impl Outcome {
         let half = |half: &Half| Half { rate: rate(half), ..*half };
         let pairs = self.pairs.iter().map(|pair| Pair { ours: half(&pair.ours), peer: half(&pair.peer) });
         let name = "the same by processor time of client and server".into();
-        Outcome { name, unit, target: self.target, pairs: pairs.collect(), dropped: self.dropped }
+        Outcome { name, unit, target: None, pairs: pairs.collect(), dropped: self.dropped }
     }
     /// Ratios of the rates, in ascending order.
     pub fn ratios(&self) -> Vec<f64> {

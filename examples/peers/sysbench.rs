@@ -13,6 +13,9 @@ use crate::{drive, failed};
 const DATABASE_TARGET: f64 = 1.5;
 const CLIENT_TARGET: f64 = 1.0;
 const LOAD_TARGET: f64 = 2.0;
+/// Sysbench's statement in our drives (`examples/peers/catalog`), and ours.
+const SAME_STATEMENT: &str = "SYSBENCH-POINT";
+const WHOLE_ROW: &str = "SRV-QUERY1";
 /// Rows of sysbench's table for look-ups: as many as ours has.
 const LOOKUP_ROWS: u64 = 16_000;
 /// 10^6 bytes of rows that sysbench makes per million rows, and we per nominal GB, about.
@@ -28,21 +31,26 @@ struct Sysbench<'a> {
     socket: String,
 }
 
-/// Database and client drive against oltp_point_select, which fetches one column of 120 bytes where we fetch all of a row
-/// of 300 bytes.
+/// Our drives against oltp_point_select: with its own statement and table, which the targets are for, and with SRV-QUERY1,
+/// which fetches all 11 columns of a row of 300 bytes where sysbench fetches one of 120.
 pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
     let sysbench = Sysbench::new(lab)?;
     sysbench.recreate()?;
     sysbench.prepare(1, LOOKUP_ROWS, 1)?;
-    let drives = [(Drive::Database, DATABASE_TARGET), (Drive::Client, CLIENT_TARGET)];
+    let contests = [
+        (SAME_STATEMENT, Drive::Database, Some(DATABASE_TARGET)),
+        (SAME_STATEMENT, Drive::Client, Some(CLIENT_TARGET)),
+        (WHOLE_ROW, Drive::Database, None),
+        (WHOLE_ROW, Drive::Client, None),
+    ];
     let mut outcomes = Vec::new();
-    for (drive, target) in drives {
-        let selection = drive::lookup(lab, "", drive, seconds)?;
+    for (id, drive, target) in contests {
+        let selection = drive::workload(lab, id, drive, seconds)?;
         for &jobs in jobs {
             let by_clock = interleave(
                 rules,
                 Comparison {
-                    name: format!("MariaDB {} drive : sysbench oltp_point_select, {jobs} jobs", drive.name()),
+                    name: format!("MariaDB {id}, {} drive : sysbench oltp_point_select, {jobs} jobs", drive.name()),
                     unit: "lookups/s",
                     target,
                     ours: &mut || drive::run(lab, &selection, jobs),
@@ -64,7 +72,7 @@ pub fn load(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Vec<Outcome>> {
     let comparison = Comparison {
         name: format!("MariaDB load, {size_gb} GB : sysbench prepare, {TABLES} x {rows} rows"),
         unit: "MB/s",
-        target: LOAD_TARGET,
+        target: Some(LOAD_TARGET),
         ours: &mut || ours(lab, size_gb),
         peer: &mut || sysbench.load(rows),
     };

@@ -41,12 +41,13 @@ fn range(ratios: &[f64]) -> String {
 }
 
 fn target(outcome: &Outcome) -> String {
+    let Some(target) = outcome.target else { return "none".into() };
     let word = match outcome.ratio() {
         None => "not measured",
-        Some(ratio) if ratio >= outcome.target => "reached",
+        Some(ratio) if ratio >= target => "reached",
         Some(_) => "MISSED",
     };
-    format!(">= {:.2} {word}", outcome.target)
+    format!(">= {target:.2} {word}")
 }
 
 /// A figure of ours and of the peer.

@@ -11,10 +11,9 @@ declare v_code varchar(32);
 declare v_filler varchar(200);
 
 -- name: SRV-QUERY1.body
-select id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler
-  into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+select id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler, v_rows + 1
+  into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler, v_rows
   from {{small}} where id = 1 + (v_seed * {{small_rows}} >> 31);
-set v_rows = v_rows + row_count();
 
 -- name: SRV-QUERY25.declare
 declare v_id, v_key25, v_key125, v_key320, v_region, v_quantity, v_status, v_count bigint;

@@ -139,7 +139,7 @@ mod tests {
         bytes.extend_from_slice(&header(body.len(), 1));
         bytes.extend_from_slice(&body);
         let writer = std::thread::spawn(move || bytes.chunks(1000).try_for_each(|chunk| theirs.write_all(chunk)));
-        let mut wire = Wire::new(Stream::Unix(ours));
+        let mut wire = Wire::new(ours.into());
         assert_eq!(wire.packet().unwrap(), b"hi");
         wire.greeted();
         assert_eq!(wire.packet().unwrap(), body);
@@ -151,7 +151,7 @@ mod tests {
     fn a_peer_that_speaks_another_protocol_is_no_endless_read() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"HTTP/1.1 400 Bad Request\r\n").unwrap();
-        let error = Wire::new(Stream::Unix(ours)).packet().unwrap_err();
+        let error = Wire::new(ours.into()).packet().unwrap_err();
         assert!(error.message.contains("no MariaDB packet"), "{error}");
     }
 }

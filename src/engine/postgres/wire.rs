@@ -118,7 +118,7 @@ mod tests {
         bytes.extend_from_slice(&u32::try_from(body.len() + 4).unwrap().to_be_bytes());
         bytes.extend_from_slice(&body);
         let writer = std::thread::spawn(move || bytes.chunks(1000).try_for_each(|chunk| theirs.write_all(chunk)));
-        let mut wire = Wire::new(Stream::Unix(ours));
+        let mut wire = Wire::new(ours.into());
         assert_eq!(wire.frame().unwrap(), (b'Z', &b"I"[..]));
         assert_eq!(wire.frame().unwrap(), (b'D', &body[..]));
         writer.join().unwrap().unwrap();
@@ -129,7 +129,7 @@ mod tests {
     fn a_peer_that_speaks_another_protocol_is_no_endless_read() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"HTTP/1.1 400 Bad Request\r\n").unwrap();
-        let error = Wire::new(Stream::Unix(ours)).frame().unwrap_err();
+        let error = Wire::new(ours.into()).frame().unwrap_err();
         assert!(error.message.contains("no PostgreSQL message"), "{error}");
     }
 }

@@ -78,8 +78,7 @@ impl Channel {
 
     /// Limits every read to `timeout`; none = wait for ever.
     pub(in crate::engine) fn read_timeout(&mut self, timeout: Option<Duration>) {
-        // Fails only for a zero timeout, which nobody passes.
-        let _ = self.stream.set_read_timeout(timeout);
+        self.stream.set_read_timeout(timeout);
     }
 
     /// Tells the other side that no more will be sent.
