@@ -1,8 +1,7 @@
 //! The platform under test: opens a target (starting a private server if it is one) and closes it again.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::events::{Event, Sink};
@@ -211,21 +210,13 @@ impl Lock {
             Error::target(data_dir.display().to_string(), format!("cannot be used as data directory: {error}"))
                 .advise("choose a directory you may write to with --data-dir")
         };
-        std::fs::create_dir_all(data_dir).map_err(unusable)?;
+        let in_use = || {
+            Error::target(data_dir.display().to_string(), "is in use by another dbdyno")
+                .advise("wait for it, or choose another --data-dir")
+        };
         let path = data_dir.join(format!("dbdyno-{engine}.lock"));
-        loop {
-            let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(unusable)?;
-            rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-                Error::target(data_dir.display().to_string(), "is in use by another dbdyno")
-                    .advise("wait for it, or choose another --data-dir")
-            })?;
-            // The last owner may have removed the file between opening and locking.
-            let same =
-                std::fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|held| held.ino() == now.ino()));
-            if same {
-                return Ok(Lock { path, _file: file });
-            }
-        }
+        let locked = server::lock_file(&path, || std::fs::create_dir_all(data_dir)).map_err(unusable)?;
+        Ok(Lock { path, _file: locked.ok_or_else(in_use)? })
     }
 
     /// Removes the file; it is still locked then, so that nobody else's is removed.

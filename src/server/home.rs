@@ -1,49 +1,27 @@
 //! The directory of a private server: locked while its owner lives, and marked, so that nothing else is ever deleted.
 
-use std::cell::Cell;
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::cell::{Cell, RefCell};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-use serde::{Deserialize, Serialize};
-
+use super::lock::lock_file;
+pub(super) use super::marker::State;
+use super::marker::{FILE as MARKER_FILE, Marker};
 use crate::error::{Error, Result};
 
 const LOCK_FILE: &str = "dbdyno.lock";
-const MARKER_FILE: &str = "dbdyno.json";
-const MARKER_FORMAT: u32 = 1;
 /// A socket's path must fit into 108 bytes; the file name takes some of them.
 const MAX_SOCKET_DIR_BYTES: usize = 80;
-
-/// What the owner wants of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum State {
-    /// In use, or left over from a dead run.
-    Running,
-    /// Left on purpose (`--keep`).
-    Kept,
-}
-
-/// The marker file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Marker {
-    format: u32,
-    engine: String,
-    state: State,
-    owner_pid: u32,
-    server_pid: Option<u32>,
-    /// Directory of the socket if it is outside: removed with the rest.
-    socket_dir: Option<PathBuf>,
-}
 
 /// A claimed directory.
 pub(super) struct Home {
     directory: PathBuf,
     engine: &'static str,
+    /// What the marker file says; none before the first `mark`. Nobody else writes it while we hold the lock.
+    marker: RefCell<Option<Marker>>,
     /// Held as long as this value lives; released by the system when we die in any way.
     _lock: File,
     /// False after `remove` or `release`.
@@ -59,17 +37,17 @@ impl Home {
     /// Creates or takes over the directory.
     ///
     /// # Errors
-    /// In use by a living process, not ours, not writable.
+    /// In use by a living process, not ours, not writable, a marker that we do not understand: what it marks may be a
+    /// database that somebody kept, and is left alone.
     pub(super) fn claim(data_dir: &Path, engine: &'static str) -> Result<Home> {
         fs::create_dir_all(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let data_dir = fs::canonicalize(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let directory = Home::path(&data_dir, engine);
-        match fs::DirBuilder::new().mode(0o700).create(&directory) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(unusable(&directory, &error)),
-            _ => check_ours(&directory)?,
-        }
+        private_dir(&directory)?;
+        check_ours(&directory)?;
         let lock = lock(&directory)?;
-        Ok(Home { directory, engine, _lock: lock, ours: Cell::new(true) })
+        let marker = RefCell::new(Marker::read(&directory)?);
+        Ok(Home { directory, engine, marker, _lock: lock, ours: Cell::new(true) })
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -77,47 +55,40 @@ impl Home {
     }
     /// What the marker says; none before the first `mark`.
     pub(super) fn state(&self) -> Option<State> {
-        read_marker(&self.directory).map(|marker| marker.state)
+        self.marker.borrow().as_ref().map(|marker| marker.state)
     }
     pub(super) fn server_pid(&self) -> Option<u32> {
-        read_marker(&self.directory)?.server_pid
+        self.marker.borrow().as_ref()?.server_pid
+    }
+    /// Directory of the socket if it is outside.
+    fn outside(&self) -> Option<PathBuf> {
+        self.marker.borrow().as_ref()?.socket_dir.clone()
     }
 
     /// Writes the marker, whole or not at all.
     pub(super) fn mark(&self, state: State, server_pid: Option<u32>) -> Result<()> {
-        let socket_dir = read_marker(&self.directory).and_then(|marker| marker.socket_dir);
-        self.write(state, server_pid, socket_dir)
+        self.write(state, server_pid, self.outside())
     }
 
     fn write(&self, state: State, server_pid: Option<u32>, socket_dir: Option<PathBuf>) -> Result<()> {
-        let (format, engine, owner_pid) = (MARKER_FORMAT, self.engine.to_owned(), std::process::id());
-        let marker = Marker { format, engine, state, owner_pid, server_pid, socket_dir };
-        let text = serde_json::to_string_pretty(&marker)
-            .map_err(|error| Error::target(self.directory.display().to_string(), error.to_string()))?;
-        let temporary = self.directory.join("dbdyno.json.new");
-        let written = File::create(&temporary)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&temporary, self.directory.join(MARKER_FILE)));
-        written.map_err(|error| unusable(&self.directory, &error))
+        let marker = Marker::new(self.engine, state, server_pid, socket_dir);
+        marker.write(&self.directory)?;
+        self.marker.replace(Some(marker));
+        Ok(())
     }
 
     /// A directory for the server's socket: inside if its path is short enough, else a new one under the
     /// temporary directory.
     pub(super) fn socket_dir(&self) -> Result<PathBuf> {
         let inside = self.directory.join("socket");
-        let marker = read_marker(&self.directory);
-        let (path, outside) = match marker.as_ref().and_then(|marker| marker.socket_dir.clone()) {
+        let (path, outside) = match self.outside() {
             Some(known) => (known, true),
             None if inside.as_os_str().as_bytes().len() <= MAX_SOCKET_DIR_BYTES => (inside, false),
             None => (outside_dir()?, true),
         };
-        match fs::DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(unusable(&path, &error)),
-            _ => {}
-        }
+        private_dir(&path)?;
         if outside {
-            let (state, pid) = marker.map_or((State::Running, None), |marker| (marker.state, marker.server_pid));
-            self.write(state, pid, Some(path.clone()))?;
+            self.write(self.state().unwrap_or(State::Running), self.server_pid(), Some(path.clone()))?;
         }
         Ok(path)
     }
@@ -125,15 +96,12 @@ impl Home {
     /// A directory for the server's temporary files.
     pub(super) fn temporary_dir(&self) -> Result<PathBuf> {
         let path = self.directory.join("tmp");
-        match fs::DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(unusable(&path, &error)),
-            _ => Ok(path),
-        }
+        private_dir(&path).map(|()| path)
     }
 
-    /// Removes everything but lock and marker.
+    /// Removes everything but the lock.
     pub(super) fn empty(&self) -> Result<()> {
-        if let Some(outside) = read_marker(&self.directory).and_then(|marker| marker.socket_dir) {
+        if let Some(outside) = self.outside() {
             let _ = fs::remove_dir_all(outside); // of a dead run; may be gone already
         }
         for entry in fs::read_dir(&self.directory).map_err(|error| unusable(&self.directory, &error))?.flatten() {
@@ -145,6 +113,7 @@ impl Home {
             let removed = if is_directory { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             removed.map_err(|error| unusable(&path, &error))?;
         }
+        self.marker.replace(None);
         Ok(())
     }
 
@@ -193,32 +162,30 @@ fn check_ours(directory: &Path) -> Result<()> {
         .advise("choose another --data-dir"))
 }
 
-/// Takes the lock, on the file that stands in the directory now.
-fn lock(directory: &Path) -> Result<File> {
-    let path = directory.join(LOCK_FILE);
-    loop {
-        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let file = file.map_err(|error| unusable(&path, &error))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(in_use(directory));
-        }
-        // The last owner may have removed the directory between opening and locking.
-        let same = fs::metadata(&path).is_ok_and(|now| file.metadata().is_ok_and(|held| held.ino() == now.ino()));
-        if same {
-            return Ok(file);
-        }
-        fs::create_dir_all(directory).map_err(|error| unusable(directory, &error))?;
+/// A directory that only its owner may enter, unless it is there already.
+fn private_dir(path: &Path) -> Result<()> {
+    make_private(path).map_err(|error| unusable(path, &error))
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
     }
 }
 
-fn in_use(directory: &Path) -> Error {
-    let owner = read_marker(directory).map_or_else(|| "another".into(), |marker| marker.owner_pid.to_string());
-    Error::target(directory.display().to_string(), format!("in use by dbdyno process {owner}"))
-        .advise("wait for its end, or choose another --data-dir")
+fn lock(directory: &Path) -> Result<File> {
+    let path = directory.join(LOCK_FILE);
+    let locked = lock_file(&path, || make_private(directory)).map_err(|error| unusable(&path, &error))?;
+    locked.ok_or_else(|| in_use(directory))
 }
 
-fn read_marker(directory: &Path) -> Option<Marker> {
-    serde_json::from_slice(&fs::read(directory.join(MARKER_FILE)).ok()?).ok()
+fn in_use(directory: &Path) -> Error {
+    // Its owner may be about to write it, and who that is does not change what to do.
+    let marker = Marker::read(directory).ok().flatten();
+    let owner = marker.map_or_else(|| "another".into(), |marker| marker.owner_pid.to_string());
+    Error::target(directory.display().to_string(), format!("in use by dbdyno process {owner}"))
+        .advise("wait for its end, or choose another --data-dir")
 }
 
 pub(super) fn unusable(path: &Path, error: &std::io::Error) -> Error {
@@ -249,6 +216,20 @@ mod tests {
         fs::write(home.join("precious"), "x").unwrap();
         assert!(Home::claim(dir.path(), "postgres").err().unwrap().what.contains("not made by dbdyno"));
         assert!(home.join("precious").exists());
+    }
+
+    #[test]
+    fn what_was_marked_is_known_to_the_next_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::claim(dir.path(), "postgres").unwrap();
+        assert_eq!((home.state(), home.server_pid()), (None, None));
+        home.mark(State::Kept, Some(7)).unwrap();
+        assert_eq!((home.state(), home.server_pid()), (Some(State::Kept), Some(7)));
+        drop(home);
+        let next = Home::claim(dir.path(), "postgres").unwrap();
+        assert_eq!((next.state(), next.server_pid()), (Some(State::Kept), Some(7)));
+        next.empty().unwrap();
+        assert_eq!(next.state(), None);
     }
 
     #[test]

@@ -18,7 +18,9 @@ mod binaries;
 mod fetch;
 mod fit;
 mod home;
+mod lock;
 mod mariadb;
+mod marker;
 mod postgres;
 mod process;
 mod space;
@@ -27,6 +29,7 @@ mod url;
 pub use binaries::Binaries;
 pub use fetch::{Fetched, cache_dir, fetch};
 pub use fit::{Machine, Needs};
+pub use lock::lock_file;
 pub use space::free_bytes;
 
 use account::Account;
