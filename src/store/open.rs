@@ -29,10 +29,7 @@ pub struct Migration {
 }
 
 /// Every step from the oldest readable version to [`SCHEMA_VERSION`].
-const MIGRATIONS: &[Migration] = &[Migration {
-    from: 1,
-    sql: "ALTER TABLE run ADD COLUMN kind TEXT NOT NULL DEFAULT 'measured' CHECK (kind IN ('measured', 'published'))",
-}];
+const MIGRATIONS: &[Migration] = &[Migration { from: 1, sql: include_str!("migrations/1.sql") }];
 
 /// Opens the file at `path`; creates it, and its directory, if it does not exist.
 ///

@@ -14,7 +14,7 @@ use super::password::Passwords;
 use super::reply;
 use super::url::{Config, Host};
 use super::wire::Wire;
-use crate::engine::remote::{Password, Stream};
+use crate::engine::remote::{Password, Stream, first_that_answers, unreachable};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Longest wait for one address and for each answer during login.
@@ -57,18 +57,11 @@ pub(super) fn connect(config: &Config, passwords: &Passwords) -> Result<Connecti
 }
 
 fn connect_with(config: &Config, password: Option<Password>) -> Result<Connection, EngineError> {
-    let mut failure = EngineError::new(ErrorClass::Unreachable, "no host is given");
-    for host in &config.hosts {
-        match connect_host(config, host, password.as_ref()) {
-            Err(error) if error.class == ErrorClass::Unreachable => failure = error,
-            outcome => return outcome,
-        }
-    }
-    Err(failure)
+    first_that_answers(&config.hosts, |host| connect_host(config, host, password.as_ref()))
 }
 
 fn connect_host(config: &Config, host: &Host, password: Option<&Password>) -> Result<Connection, EngineError> {
-    let (stream, local) = open_stream(host).map_err(|error| unreachable(host, &error))?;
+    let (stream, local) = open_stream(host).map_err(|error| unreachable(&place(host), &error))?;
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let greeting = greeting(&mut wire)?;
@@ -96,13 +89,11 @@ fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
     }
 }
 
-fn unreachable(host: &Host, error: &io::Error) -> EngineError {
-    let place = match host {
+fn place(host: &Host) -> String {
+    match host {
         Host::Socket(path) => format!("socket {}", path.display()),
         Host::Tcp { name, port } => format!("host {name} port {port}"),
-    };
-    EngineError::new(ErrorClass::Unreachable, format!("no server answers at {place} ({error})"))
-        .advised("check host and port, and that the server is started")
+    }
 }
 
 fn greeting(wire: &mut Wire) -> Result<HandshakePacket<'static>, EngineError> {

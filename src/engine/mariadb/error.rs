@@ -6,7 +6,7 @@ use mysql_common::constants::CapabilityFlags;
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::ErrPacket;
 
-use crate::engine::remote::{one_line, quote};
+use crate::engine::remote::{broken, lost, one_line, quote};
 use crate::engine::{EngineError, ErrorClass};
 
 /// First byte of a packet that tells an error.
@@ -79,16 +79,7 @@ fn from_server(code: u16, sqlstate: &str, text: &str, statement: &str) -> Engine
 
 /// The error of a read or write on an open connection.
 pub(super) fn from_io(error: &io::Error) -> EngineError {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => lost("the server closed the connection"),
-        io::ErrorKind::InvalidData => lost(format!("the server sent what is no MariaDB packet ({error})")),
-        _ => lost(format!("the connection to the server broke ({error})")),
-    }
-}
-
-/// A lost connection, with `message`.
-pub(super) fn lost(message: impl Into<String>) -> EngineError {
-    EngineError::new(ErrorClass::Lost, message)
+    broken(error, "MariaDB packet")
 }
 
 /// A statement that cannot be run.

@@ -146,11 +146,11 @@ fn execute(
 ) -> Result<u64, EngineError> {
     statement.patch(binds)?;
     wire.send_command(&statement.packet)?;
-    let (mut fetched, mut affected, mut has_rows) = (0, 0, false);
+    let (mut fetched, mut affected, mut has_rows) = (0, 0_u64, false);
     loop {
         let more = match reply::head(wire, &statement.sql)? {
             Head::Done { affected: count, more } => {
-                affected += count;
+                affected = affected.saturating_add(count);
                 more
             }
             Head::Columns { count, described } => {

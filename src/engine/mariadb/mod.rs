@@ -72,7 +72,7 @@ impl Engine for MariaDb {
             parallel_load: true,
             parallel_index: false,
             in_process: false,
-            url_schemes: &["mariadb", "mysql"],
+            url_schemes: url::SCHEMES,
             private_server: true,
         }
     }

@@ -1,9 +1,7 @@
 //! The user's option file, ~/.my.cnf: what `[client]` says about user, password and server (MariaDB manual,
 //! "Configuring MariaDB with Option Files").
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use crate::engine::remote::{in_home, private_text};
 
 /// Groups that MariaDB's own client reads too; a later line wins.
 const GROUPS: [&str; 4] = ["client", "client-server", "client-mariadb", "mariadb-client"];
@@ -23,16 +21,9 @@ pub(super) struct ClientOptions {
 impl ClientOptions {
     /// Reads ~/.my.cnf, if it is there and nobody else may read it.
     pub(super) fn of_user() -> Self {
-        let path = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".my.cnf"));
-        let found = path.and_then(|path| fs::metadata(&path).ok().map(|metadata| (path, metadata)));
-        let Some((path, metadata)) = found else { return ClientOptions::default() };
-        let trouble = |text: String| ClientOptions { trouble: Some(text), ..ClientOptions::default() };
-        if !metadata.is_file() || metadata.mode() & 0o077 != 0 {
-            return trouble(format!("{} is not used since others may read it: chmod 600 it", path.display()));
-        }
-        match fs::read_to_string(&path) {
-            Ok(text) => ClientOptions::parse(&text),
-            Err(error) => trouble(format!("{} cannot be read: {error}", path.display())),
+        match in_home(".my.cnf").map_or(Ok(None), |path| private_text(&path)) {
+            Ok(text) => text.map(|text| ClientOptions::parse(&text)).unwrap_or_default(),
+            Err(trouble) => ClientOptions { trouble: Some(trouble), ..ClientOptions::default() },
         }
     }
 

@@ -4,19 +4,19 @@ use std::sync::{Mutex, PoisonError};
 
 use super::options::ClientOptions;
 use super::url::Config;
-use crate::engine::remote::{Password, from_env};
-use crate::engine::{EngineError, ErrorClass};
+use crate::engine::EngineError;
+use crate::engine::remote::{Ask, Password, asked, from_env, no_password};
 
 /// Finds the password of a server once and remembers it, so that jobs need not ask again.
 pub(super) struct Passwords {
-    ask: Option<fn(&str) -> Option<String>>,
+    ask: Option<Ask>,
     known: Mutex<Option<Password>>,
     /// Why the option file gave none.
     trouble: Option<String>,
 }
 
 impl Passwords {
-    pub(super) fn new(config: &Config, options: &ClientOptions, ask: Option<fn(&str) -> Option<String>>) -> Self {
+    pub(super) fn new(config: &Config, options: &ClientOptions, ask: Option<Ask>) -> Self {
         let found = from_env("MYSQL_PWD").or_else(|| options.password.clone());
         let known = found.filter(|_| config.wants_password).map(Password::new);
         Passwords {
@@ -36,16 +36,13 @@ impl Passwords {
     /// # Errors
     /// If nobody can be asked.
     pub(super) fn ask(&self, config: &Config) -> Result<Password, EngineError> {
-        let asked = self.ask.and_then(|ask| ask(&format!("Password for user {}: ", config.user)));
-        let password = asked.map(Password::new).ok_or_else(|| self.missing(config))?;
+        let password = asked(self.ask, &config.user).map(Password::new).ok_or_else(|| self.missing(config))?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(password.clone());
         Ok(password)
     }
 
     fn missing(&self, config: &Config) -> EngineError {
-        let message = format!("the server wants a password for user '{}' and none is given", config.user);
-        let advice = self.trouble.clone();
-        EngineError::new(ErrorClass::Denied, message)
-            .advised(advice.unwrap_or_else(|| "set MYSQL_PWD, or write it into [client] of ~/.my.cnf".into()))
+        let trouble = self.trouble.as_deref();
+        no_password(&config.user, trouble.unwrap_or("set MYSQL_PWD, or write it into [client] of ~/.my.cnf"))
     }
 }

@@ -1,6 +1,7 @@
 //! Our database: checks the privileges before anything is created.
 
 use super::session::MariaSession;
+use crate::engine::remote::own_sql;
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Everything of ours lives in this database (see `Capabilities::prefix`).
@@ -11,22 +12,11 @@ const NEEDED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DR
 /// What the database drive needs besides.
 const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
-/// Privileges that hold for the whole server or for our database, of the user and of the role that is on.
-const PRIVILEGES: &str = "select p.privilege_type from (\
-      select grantee, privilege_type from information_schema.user_privileges \
-      union all \
-      select grantee, privilege_type from information_schema.schema_privileges where 'dbdyno' like table_schema \
-    ) as p where p.grantee in (concat('''', replace(current_user(), '@', '''@'''), ''''), concat('''', current_role(), ''''))";
+const SQL: &str = include_str!("provision.sql");
 
-const EXISTS: &str = "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
-
-/// The comment tells `clean` that the database is ours to drop.
-const CREATE: &str =
-    "create database if not exists dbdyno character set utf8mb4 collate utf8mb4_bin comment 'made by dbdyno'";
-
-/// Named as our routines are, so that it is cleaned like them.
-const TRY_ROUTINE: &str = "create or replace procedure dbdyno.w_try() do 0";
-const DROP_TRIED: &str = "drop procedure dbdyno.w_try";
+fn sql(block: &str) -> Result<String, EngineError> {
+    own_sql(SQL, block, &[("database", DATABASE)])
+}
 
 /// What we found or made.
 pub(super) struct Ours {
@@ -38,19 +28,19 @@ pub(super) struct Ours {
 
 /// Checks that our database can be used, or created; creates it if `access` allows.
 pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours, EngineError> {
-    let rows = session.query(PRIVILEGES, &[])?;
+    let rows = session.query(&sql("privileges")?, &[])?;
     let held: Vec<&str> = rows.rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
     let missing = |needed: &[&'static str]| -> Vec<&'static str> {
         needed.iter().copied().filter(|name| !held.contains(name)).collect()
     };
     let lacking = missing(&NEEDED);
     if !lacking.is_empty() {
-        let user = session.query("select current_user()", &[])?;
+        let user = session.query(&sql("user")?, &[])?;
         return Err(lacks(&lacking, user.scalar().unwrap_or_default()));
     }
-    let mut exists = session.query(EXISTS, &[])?.scalar() == Some("1");
+    let mut exists = session.query(&sql("exists")?, &[])?.scalar() == Some("1");
     if !exists && access == Access::Provision {
-        session.execute(CREATE)?;
+        session.execute(&sql("create")?)?;
         exists = true;
     }
     let lacking = missing(&FOR_ROUTINES);
@@ -64,7 +54,8 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
 
 /// Makes a procedure and drops it: a server that only speaks the protocol may have none. The reason, if it refuses.
 fn try_routine(session: &mut MariaSession) -> Result<Option<String>, EngineError> {
-    match session.execute(TRY_ROUTINE).and_then(|_| session.execute(DROP_TRIED)) {
+    let (create, drop) = (sql("try-routine")?, sql("drop-tried")?);
+    match session.execute(&create).and_then(|_| session.execute(&drop)) {
         Ok(_) => Ok(None),
         Err(error) if error.class == ErrorClass::Lost => Err(error),
         Err(error) => Ok(Some(error.message)),
@@ -76,4 +67,17 @@ fn lacks(lacking: &[&str], user: &str) -> EngineError {
     let message = format!("user {user} lacks privileges on database {DATABASE}: {}", lacking.join(", "));
     EngineError::new(ErrorClass::Privilege, message)
         .advised(format!("as administrator: grant all on {DATABASE}.* to {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_is_there_and_names_our_database() {
+        for block in ["privileges", "exists", "create", "try-routine", "drop-tried"] {
+            assert!(sql(block).unwrap().contains(DATABASE), "{block}");
+        }
+        assert!(sql("user").is_ok() && sql("gone").is_err());
+    }
 }

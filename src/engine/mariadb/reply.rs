@@ -112,18 +112,17 @@ pub(super) fn lenenc(rest: &mut &[u8]) -> Option<u64> {
 /// # Errors
 /// The server's.
 pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError> {
-    wire.command(COM_QUERY).extend_from_slice(sql.as_bytes());
-    wire.flush()?;
-    let (mut all, mut affected) = (Rows::default(), 0);
+    send(wire, sql)?;
+    let (mut all, mut affected) = (Rows::default(), 0_u64);
     loop {
         let more = match head(wire, sql)? {
             Head::Done { affected: count, more } => {
-                affected += count;
+                affected = affected.saturating_add(count);
                 more
             }
             Head::Columns { count, described } => {
                 all = Rows { columns: columns(wire, if described { count } else { 0 })?, rows: Vec::new() };
-                rows(wire, sql, |row| all.rows.push(texts(row)))?
+                read_texts(wire, sql, &mut all.rows)?
             }
             Head::LocalFile => {
                 // A file as a statement: there is none.
@@ -145,7 +144,8 @@ pub(super) fn send(wire: &mut Wire, sql: &str) -> Result<(), EngineError> {
 }
 
 fn columns(wire: &mut Wire, count: usize) -> Result<Vec<String>, EngineError> {
-    let mut names = Vec::with_capacity(count);
+    // No room beforehand: the number is the server's word.
+    let mut names = Vec::new();
     for _ in 0..count {
         let column = ParseBuf(wire.packet()?).parse::<Column>(()).map_err(|error| error::from_io(&error))?;
         names.push(column.name_str().into_owned());
@@ -153,26 +153,42 @@ fn columns(wire: &mut Wire, count: usize) -> Result<Vec<String>, EngineError> {
     Ok(names)
 }
 
-/// The values of a row of texts.
-fn texts(mut row: &[u8]) -> Vec<Option<String>> {
+/// Reads rows of texts up to their end; whether another result follows.
+fn read_texts(wire: &mut Wire, sql: &str, all: &mut Vec<Vec<Option<String>>>) -> Result<bool, EngineError> {
+    let mut well_formed = true;
+    let more = rows(wire, sql, |row| match texts(row) {
+        Some(values) => all.push(values),
+        None => well_formed = false,
+    })?;
+    if well_formed { Ok(more) } else { Err(error::unexpected("rows")) }
+}
+
+/// The values of a row of texts; none if it is not well formed.
+fn texts(mut row: &[u8]) -> Option<Vec<Option<String>>> {
     let mut values = Vec::new();
-    while let Some(&first) = row.first() {
+    while let Some((&first, tail)) = row.split_first() {
         if first == NULL {
-            row = &row[1..];
+            row = tail;
             values.push(None);
             continue;
         }
-        let length = lenenc(&mut row).unwrap_or(0) as usize;
-        let (value, rest) = row.split_at(length.min(row.len()));
+        let length = usize::try_from(lenenc(&mut row)?).ok()?;
+        let (value, rest) = row.split_at_checked(length)?;
         values.push(Some(String::from_utf8_lossy(value).into_owned()));
         row = rest;
     }
-    values
+    Some(values)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::net::Shutdown;
+    use std::os::unix::net::UnixStream;
+
+    use super::super::wire::header;
     use super::*;
+    use crate::engine::ErrorClass;
 
     #[test]
     fn numbers_have_the_length_that_their_first_byte_says() {
@@ -193,6 +209,38 @@ mod tests {
 
     #[test]
     fn a_row_of_texts_is_split() {
-        assert_eq!(texts(b"\x02ab\xfb\x00"), [Some("ab".to_owned()), None, Some(String::new())]);
+        let values = vec![Some("ab".to_owned()), None, Some(String::new())];
+        assert_eq!(texts(b"\x02ab\xfb\x00"), Some(values));
+    }
+
+    #[test]
+    fn a_row_that_is_cut_or_no_row_is_none() {
+        for row in [&b"\x02ab\xff"[..], b"\x02ab\xfc\x01", b"\x03ab", b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff"] {
+            assert_eq!(texts(row), None, "{row:?}");
+        }
+    }
+
+    /// What `run` makes of these packets, the last before the server ends the connection.
+    fn answer(packets: &[&[u8]]) -> Result<(Rows, u64), EngineError> {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        for (number, packet) in (1..).zip(packets) {
+            theirs.write_all(&header(packet.len(), number)).unwrap();
+            theirs.write_all(packet).unwrap();
+        }
+        theirs.shutdown(Shutdown::Write).unwrap();
+        run(&mut Wire::new(ours.into()), "select 1")
+    }
+
+    #[test]
+    fn an_answer_that_makes_no_sense_loses_the_connection_and_nothing_else() {
+        let end = b"\xfe\x00\x00\x02\x00\x00\x00";
+        assert_eq!(answer(&[b"\x01\x00", b"\x01a", end]).unwrap().0.scalar(), Some("a"));
+        let endless_row: &[&[u8]] = &[b"\x01\x00", b"\x01a\xff", end];
+        let columns_without_end: &[&[u8]] = &[b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f"];
+        let changes_without_end: &[&[u8]] =
+            &[b"\x00\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x00\x0a\x00", b"\x00\x01\x00\x0a\x00"];
+        for packets in [endless_row, columns_without_end, changes_without_end] {
+            assert_eq!(answer(packets).unwrap_err().class, ErrorClass::Lost, "{packets:?}");
+        }
     }
 }

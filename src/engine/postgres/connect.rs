@@ -14,7 +14,7 @@ use super::error;
 use super::password::Passwords;
 use super::url::{Config, Host};
 use super::wire::Wire;
-use crate::engine::remote::{Password, Stream};
+use crate::engine::remote::{Password, Stream, first_that_answers, unreachable};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Longest wait for one address and for each answer during startup.
@@ -60,14 +60,7 @@ pub(super) fn connect(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    let mut failure = EngineError::new(ErrorClass::Unreachable, "no host is given");
-    for host in &config.hosts {
-        match connect_host(config, host, passwords, settings) {
-            Err(error) if error.class == ErrorClass::Unreachable => failure = error,
-            outcome => return outcome,
-        }
-    }
-    Err(failure)
+    first_that_answers(&config.hosts, |host| connect_host(config, host, passwords, settings))
 }
 
 fn connect_host(
@@ -76,7 +69,7 @@ fn connect_host(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    let (stream, local) = open_stream(host).map_err(|error| unreachable(host, &error))?;
+    let (stream, local) = open_stream(host).map_err(|error| unreachable(&place(host), &error))?;
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
@@ -104,13 +97,11 @@ pub(super) fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
     }
 }
 
-fn unreachable(host: &Host, error: &io::Error) -> EngineError {
-    let place = match host {
+fn place(host: &Host) -> String {
+    match host {
         Host::Socket { dir, port } => format!("socket {}/.s.PGSQL.{port}", dir.display()),
         Host::Tcp { name, port } => format!("host {name} port {port}"),
-    };
-    EngineError::new(ErrorClass::Unreachable, format!("no server answers at {place} ({error})"))
-        .advised("check host and port, and that the server is started")
+    }
 }
 
 /// Answers the server's authentication request until it is satisfied.

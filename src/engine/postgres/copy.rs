@@ -33,7 +33,7 @@ pub(super) fn load(
         Ok(true) => {
             frontend::copy_done(&mut wire.output);
             wire.flush()?;
-            finish(wire, &sql)
+            wire.until_ready(&sql, ignore)
         }
         Ok(false) => {
             cancel(wire)?;
@@ -51,13 +51,18 @@ fn begin(wire: &mut Wire, sql: &str) -> Result<(), EngineError> {
             (b'G', _) => return Ok(()),
             (b'E', body) => {
                 let failure = error::from_body(body, sql);
-                drain(wire, sql).ok();
+                wire.until_ready(sql, ignore).ok();
                 return Err(failure);
             }
             (b'Z', _) => return Err(error::unexpected(b'Z', "copy")),
             _ => {}
         }
     }
+}
+
+/// Nothing but errors matters of what the server says about a copy.
+fn ignore(_: u8, _: &[u8]) -> Result<(), EngineError> {
+    Ok(())
 }
 
 /// Sends all rows; false if `progress` wants no more.
@@ -85,28 +90,9 @@ fn send_rows(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) 
 fn cancel(wire: &mut Wire) -> Result<(), EngineError> {
     frontend::copy_fail("cancelled", &mut wire.output).map_err(|error| error::from_io(&error))?;
     wire.flush()?;
-    match drain(wire, "copy") {
+    match wire.until_ready("copy", ignore) {
         Err(error) if error.class == ErrorClass::Lost => Err(error),
         _ => Ok(()),
-    }
-}
-
-fn finish(wire: &mut Wire, sql: &str) -> Result<(), EngineError> {
-    drain(wire, sql)
-}
-
-/// Reads up to `ReadyForQuery`; the error if there was one.
-fn drain(wire: &mut Wire, sql: &str) -> Result<(), EngineError> {
-    let mut failure = None;
-    loop {
-        match wire.frame()? {
-            (b'E', body) => failure = Some(error::from_body(body, sql)),
-            (b'Z', _) => return failure.map_or(Ok(()), Err),
-            _ => {}
-        }
-        if failure.as_ref().is_some_and(|failure| failure.class == ErrorClass::Lost) {
-            return failure.map_or(Ok(()), Err);
-        }
     }
 }
 

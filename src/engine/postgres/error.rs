@@ -6,7 +6,8 @@ use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 
-use crate::engine::remote::{one_line, quote};
+pub(super) use crate::engine::remote::lost;
+use crate::engine::remote::{broken, one_line, quote};
 use crate::engine::{EngineError, ErrorClass};
 
 /// The class of a SQLSTATE (PostgreSQL manual, appendix A).
@@ -86,16 +87,7 @@ pub(super) fn from_response(response: &ErrorResponseBody, statement: &str) -> En
 
 /// The error of a read or write on an open connection.
 pub(super) fn from_io(error: &io::Error) -> EngineError {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => lost("the server closed the connection"),
-        io::ErrorKind::InvalidData => lost(format!("the server sent what is no PostgreSQL message ({error})")),
-        _ => lost(format!("the connection to the server broke ({error})")),
-    }
-}
-
-/// A lost connection, with `message`.
-pub(super) fn lost(message: impl Into<String>) -> EngineError {
-    EngineError::new(ErrorClass::Lost, message)
+    broken(error, "PostgreSQL message")
 }
 
 /// A message that makes no sense here: the connection cannot be used any more.

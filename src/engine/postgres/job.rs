@@ -9,7 +9,8 @@ use postgres_protocol::message::frontend;
 
 use bytes::BytesMut;
 
-use super::session::{PgSession, affected_rows};
+use super::reply::affected_rows;
+use super::session::PgSession;
 use super::{copy, error};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
@@ -80,18 +81,8 @@ fn prepare(session: &mut PgSession, name: &str, sql: &str, binds: usize) -> Resu
     frontend::parse(name, sql, vec![INT8_OID; binds], &mut wire.output).map_err(|_| unsendable(sql))?;
     frontend::sync(&mut wire.output);
     wire.flush()?;
-    let mut failure = None;
-    loop {
-        match wire.frame()? {
-            (b'E', body) => failure = Some(error::from_body(body, sql)),
-            (b'Z', _) => break,
-            _ => {}
-        }
-    }
-    match failure {
-        Some(failure) => Err(failure),
-        None => messages(name, sql, binds),
-    }
+    wire.until_ready(sql, |_, _| Ok(()))?;
+    messages(name, sql, binds)
 }
 
 /// Encodes the messages of an execution with zeros as values.
@@ -129,7 +120,8 @@ impl Prepared {
     }
 }
 
-/// Runs a prepared statement; rows fetched, or rows changed by a statement that returns none.
+/// Runs a prepared statement; rows fetched, or rows changed by a statement that returns none. The hot loop: it reads
+/// the answer itself, with no call per message.
 #[inline]
 fn execute(session: &mut PgSession, statement: &mut Prepared, binds: &[i64]) -> Result<u64, EngineError> {
     statement.patch(binds)?;

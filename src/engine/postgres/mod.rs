@@ -4,9 +4,9 @@
 //! throughput against `pgbench`, and then we would measure ourselves. Messages are encoded, parsed and
 //! authenticated by the library; framing, buffers and the hot loop are ours.
 //!
-//! `url` where to connect, `password` with what, `connect` opens, `wire` frames messages, `session` runs control
-//! statements, `cancel` ends them, `job` the client drive, `routine` the database drive, `copy` loads, `local` finds the
-//! server's processes.
+//! `url` where to connect, `password` with what, `connect` opens, `wire` frames messages, `reply` reads their
+//! bodies, `session` runs control statements, `cancel` ends them, `job` the client drive, `routine` the database drive,
+//! `copy` loads, `local` finds the server's processes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ mod job;
 mod local;
 mod password;
 mod provision;
+mod reply;
 mod routine;
 mod session;
 mod url;
@@ -74,7 +75,7 @@ impl Engine for Postgres {
             parallel_load: true,
             parallel_index: true,
             in_process: false,
-            url_schemes: &["postgres", "postgresql"],
+            url_schemes: url::SCHEMES,
             private_server: true,
         }
     }

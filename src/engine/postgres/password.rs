@@ -1,22 +1,20 @@
 //! Where a password comes from: PGPASSWORD, the password file, a prompt. Asked for only when the server wants one.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::url::{Config, Host};
-use crate::engine::remote::Password;
-use crate::engine::{EngineError, ErrorClass};
+use crate::engine::EngineError;
+use crate::engine::remote::{Ask, Password, asked, from_env, in_home, no_password, private_text};
 
 /// Finds the password of a database once and remembers it, so that jobs need not ask again.
 pub(super) struct Passwords {
-    ask: Option<fn(&str) -> Option<String>>,
+    ask: Option<Ask>,
     known: Mutex<Option<Password>>,
 }
 
 impl Passwords {
-    pub(super) fn new(ask: Option<fn(&str) -> Option<String>>) -> Self {
+    pub(super) fn new(ask: Option<Ask>) -> Self {
         Passwords { ask, known: Mutex::new(None) }
     }
 
@@ -29,41 +27,22 @@ impl Passwords {
         if let Some(password) = known.as_ref() {
             return Ok(password.clone());
         }
-        let mut trouble = None;
-        let found = std::env::var("PGPASSWORD")
-            .ok()
-            .filter(|password| !password.is_empty())
-            .or_else(|| {
-                from_file(config, host).unwrap_or_else(|problem| {
-                    trouble = Some(problem);
-                    None
-                })
-            })
-            .or_else(|| self.ask.and_then(|ask| ask(&format!("Password for user {}: ", config.user))));
-        let password = found.map(Password::new).ok_or_else(|| missing(config, trouble))?;
+        let (filed, trouble) = match from_file(config, host) {
+            Ok(password) => (password, None),
+            Err(trouble) => (None, Some(trouble)),
+        };
+        let found = from_env("PGPASSWORD").or(filed).or_else(|| asked(self.ask, &config.user));
+        let advice = || trouble.unwrap_or_else(|| "set PGPASSWORD or add a line to ~/.pgpass".into());
+        let password = found.map(Password::new).ok_or_else(|| no_password(&config.user, advice()))?;
         Ok(known.insert(password).clone())
     }
 }
 
-fn missing(config: &Config, trouble: Option<String>) -> EngineError {
-    let message = format!("the server wants a password for user '{}' and none is given", config.user);
-    let advice = trouble.unwrap_or_else(|| "set PGPASSWORD or add a line to ~/.pgpass".into());
-    EngineError::new(ErrorClass::Denied, message).advised(advice)
-}
-
 /// Looks into PGPASSFILE or ~/.pgpass. The error says why an existing file is not used.
 fn from_file(config: &Config, host: &Host) -> Result<Option<String>, String> {
-    let path = std::env::var_os("PGPASSFILE")
-        .map(PathBuf::from)
-        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pgpass")));
-    let Some((path, metadata)) = path.and_then(|path| fs::metadata(&path).ok().map(|metadata| (path, metadata))) else {
-        return Ok(None);
-    };
-    if !metadata.is_file() || metadata.mode() & 0o077 != 0 {
-        return Err(format!("{} is not used since others may read it: chmod 600 it", path.display()));
-    }
-    let text = fs::read_to_string(&path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    Ok(lookup(&text, config, host))
+    let path = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(|| in_home(".pgpass"));
+    let text = path.map_or(Ok(None), |path| private_text(&path))?;
+    Ok(text.and_then(|text| lookup(&text, config, host)))
 }
 
 /// The password of the first matching line `host:port:database:user:password`.

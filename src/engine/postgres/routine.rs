@@ -6,6 +6,7 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 
 use super::error;
+use super::reply::{column_names, split_row};
 use super::wire::Wire;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, ErrorClass, JobOrder, Pacer};
@@ -29,29 +30,14 @@ fn prepare(wire: &mut Wire, call: &BoundStatement) -> Result<Vec<String>, Engine
     encoded.map_err(|error| EngineError::new(ErrorClass::Statement, format!("{}: {error}", call.name)))?;
     frontend::sync(&mut wire.output);
     wire.flush()?;
-    let (mut names, mut failure) = (Vec::new(), None);
-    loop {
-        let (tag, body) = wire.frame()?;
-        match tag {
-            b'T' => names = column_names(body).ok_or_else(|| error::unexpected(tag, "prepare"))?,
-            b'E' => failure = Some(error::from_body(body, &call.sql)),
-            b'Z' => break,
-            _ => {}
-        }
-    }
-    failure.map_or(Ok(names), Err)
-}
-
-/// Names in a `RowDescription` body: count, then per field a name with a zero byte and 18 bytes.
-fn column_names(body: &[u8]) -> Option<Vec<String>> {
-    let mut rest = body.get(2..)?;
     let mut names = Vec::new();
-    while !rest.is_empty() {
-        let end = rest.iter().position(|byte| *byte == 0)?;
-        names.push(String::from_utf8_lossy(&rest[..end]).into_owned());
-        rest = rest.get(end + 1 + 18..)?;
-    }
-    Some(names)
+    wire.until_ready(&call.sql, |tag, body| {
+        if tag == b'T' {
+            names = column_names(body).ok_or_else(|| error::unexpected(tag, "prepare"))?;
+        }
+        Ok(())
+    })?;
+    Ok(names)
 }
 
 /// Runs one slice.
@@ -64,25 +50,14 @@ fn call(
     send_call(wire, values)
         .map_err(|error| EngineError::new(ErrorClass::Statement, format!("{}: {error}", call.name)))?;
     wire.flush()?;
-    let (mut result, mut failure) = (None, None);
-    loop {
-        let (tag, body) = wire.frame()?;
-        match tag {
-            b'D' => result = Some(read_result(body, columns)?),
-            b'E' => failure = Some(error::from_body(body, &call.sql)),
-            b'Z' => break,
-            _ => {}
+    let mut result = None;
+    wire.until_ready(&call.sql, |tag, body| {
+        if tag == b'D' {
+            result = Some(read_result(body, columns)?);
         }
-        if failure.as_ref().is_some_and(|failure| failure.class == ErrorClass::Lost) {
-            break;
-        }
-    }
-    match failure {
-        Some(failure) => Err(failure),
-        None => {
-            result.ok_or_else(|| EngineError::new(ErrorClass::Statement, format!("{}: returned no row", call.name)))
-        }
-    }
+        Ok(())
+    })?;
+    result.ok_or_else(|| EngineError::new(ErrorClass::Statement, format!("{}: returned no row", call.name)))
 }
 
 /// Bind, execute, sync in one write; values as text, so that the routine's own parameter types hold.
@@ -117,25 +92,19 @@ fn read_result(body: &[u8], columns: &[String]) -> Result<SliceResult, EngineErr
     Ok(result)
 }
 
-/// The columns of a `DataRow` body; none if it is not well formed.
-fn split_row(body: &[u8]) -> Option<Vec<Option<&[u8]>>> {
-    let mut rest = body.get(2..)?;
-    let mut values = Vec::new();
-    while let Some((length, tail)) = rest.split_first_chunk::<4>() {
-        let length = usize::try_from(i32::from_be_bytes(*length)).ok();
-        let value = match length {
-            Some(length) => Some(tail.get(..length)?),
-            None => None,
-        };
-        rest = &tail[length.unwrap_or(0)..];
-        values.push(value);
-    }
-    Some(values)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::wire::tests::{SHUT_DOWN, answering};
     use super::*;
+
+    #[test]
+    fn a_server_that_shuts_down_says_so_instead_of_an_answer() {
+        let statement = BoundStatement { name: "W".into(), sql: "select 1".into(), binds: vec![] };
+        let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
+        assert_eq!(prepare(&mut wire, &statement).unwrap_err().message, "terminating connection");
+        let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
+        assert_eq!(call(&mut wire, &statement, &[], &[]).unwrap_err().message, "terminating connection");
+    }
 
     #[test]
     fn a_row_is_read_by_column_name() {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend;
 
 use super::error;
-use crate::engine::EngineError;
 use crate::engine::remote::{Channel, Stream};
+use crate::engine::{EngineError, ErrorClass};
 
 /// A longer message is taken as a sign that the peer does not speak our protocol.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
@@ -73,6 +74,41 @@ impl Wire {
         }
     }
 
+    /// Reads the answer to `sql` up to `ReadyForQuery`; what is neither an error nor that is given to `take`, as tag and
+    /// body. A server that ends the session says so and never becomes ready.
+    ///
+    /// # Errors
+    /// The first: the server's, or that of `take`.
+    pub(super) fn until_ready(
+        &mut self,
+        sql: &str,
+        mut take: impl FnMut(u8, &[u8]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let mut failure = None;
+        loop {
+            let (tag, body) = self.frame()?;
+            let taken = match tag {
+                b'Z' => return failure.map_or(Ok(()), Err),
+                b'E' => Err(error::from_body(body, sql)),
+                b'G' => self.refuse_copy(),
+                _ => take(tag, body),
+            };
+            match taken {
+                Err(error) if error.class == ErrorClass::Lost => return Err(error),
+                Err(error) => {
+                    failure.get_or_insert(error);
+                }
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// The server wants the data of a copy that nobody has.
+    fn refuse_copy(&mut self) -> Result<(), EngineError> {
+        frontend::copy_fail("no data follows", &mut self.output).map_err(|error| error::from_io(&error))?;
+        self.flush()
+    }
+
     /// Where the next message stands in the channel; it counts as read.
     #[inline]
     fn next_range(&mut self) -> io::Result<std::ops::Range<usize>> {
@@ -93,7 +129,7 @@ impl Wire {
     /// only then are its statistics in the counters. Waits at most `timeout`.
     pub(super) fn terminate(&mut self, timeout: Duration) {
         self.output.clear();
-        postgres_protocol::message::frontend::terminate(&mut self.output);
+        frontend::terminate(&mut self.output);
         if self.flush().is_ok() {
             self.channel.end_of_writing();
             self.read_timeout(Some(timeout));
@@ -103,8 +139,8 @@ impl Wire {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Write;
+pub(super) mod tests {
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
 
     use super::*;
@@ -123,6 +159,54 @@ mod tests {
         assert_eq!(wire.frame().unwrap(), (b'D', &body[..]));
         writer.join().unwrap().unwrap();
         assert_eq!(wire.frame().unwrap_err().class, crate::engine::ErrorClass::Lost);
+    }
+
+    /// A wire on which these messages stand, the last before the server ends the connection.
+    pub(in super::super) fn answering(messages: &[(u8, &[u8])]) -> (Wire, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        for (tag, body) in messages {
+            theirs.write_all(&[*tag]).unwrap();
+            theirs.write_all(&u32::try_from(body.len() + 4).unwrap().to_be_bytes()).unwrap();
+            theirs.write_all(body).unwrap();
+        }
+        theirs.shutdown(std::net::Shutdown::Write).unwrap();
+        (Wire::new(ours.into()), theirs)
+    }
+
+    pub(in super::super) const SHUT_DOWN: &[u8] = b"SFATAL\0C57P01\0Mterminating connection\0\0";
+    const WRONG: &[u8] = b"SERROR\0C42P01\0Mno such table\0\0";
+    const READY: (u8, &[u8]) = (b'Z', b"I");
+
+    #[test]
+    fn an_answer_is_read_to_its_end_also_after_an_error() {
+        let messages = [(b'N', &b"a notice"[..]), (b'E', WRONG), READY, (b'C', &b"SELECT 1\0"[..]), READY];
+        let (mut wire, _server) = answering(&messages);
+        let mut tags = Vec::new();
+        let mut read = |wire: &mut Wire| {
+            wire.until_ready("select 1", |tag, _| {
+                tags.push(char::from(tag));
+                Ok(())
+            })
+        };
+        assert_eq!(read(&mut wire).unwrap_err().code.as_deref(), Some("42P01"));
+        read(&mut wire).unwrap();
+        assert_eq!(tags, ['N', 'C']);
+    }
+
+    #[test]
+    fn a_server_that_ends_the_session_is_quoted() {
+        let (mut wire, _server) = answering(&[(b'E', SHUT_DOWN)]);
+        let error = wire.until_ready("select 1", |_, _| Ok(())).unwrap_err();
+        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Lost, "terminating connection"));
+    }
+
+    #[test]
+    fn a_copy_that_nobody_asked_for_is_refused() {
+        let (mut wire, mut server) = answering(&[(b'G', &[0; 3][..]), (b'E', WRONG), READY]);
+        wire.until_ready("copy t from stdin", |_, _| Ok(())).unwrap_err();
+        let mut sent = [0; 5];
+        server.read_exact(&mut sent).unwrap();
+        assert_eq!(sent[0], b'f');
     }
 
     #[test]

@@ -2,8 +2,83 @@
 
 use crate::engine::{EngineError, ErrorClass};
 
+/// What stands in a URL, decoded; nothing is filled in yet.
+pub(in crate::engine) struct Url {
+    pub user: Option<String>,
+    /// Name and port, which may be empty.
+    pub hosts: Vec<(String, String)>,
+    pub database: Option<String>,
+    /// Name and value; no value is empty.
+    pub parameters: Vec<(String, String)>,
+}
+
+impl Url {
+    /// Reads `scheme://user@host:port,host/database?name=value&name=value`. `password_place` is where a password belongs.
+    ///
+    /// # Errors
+    /// Another scheme, a password, what is not well formed. No error quotes the URL.
+    pub(in crate::engine) fn parse(url: &str, schemes: &[&str], password_place: &str) -> Result<Url, EngineError> {
+        let rest = schemes.iter().find_map(|scheme| url.strip_prefix(scheme)?.strip_prefix("://"));
+        let rest = rest.ok_or_else(|| {
+            let starts: Vec<_> = schemes.iter().map(|scheme| format!("{scheme}://")).collect();
+            bad_url(format!("the URL does not start with {}", starts.join(" or ")))
+        })?;
+        let (main, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = main.split_once('/').unwrap_or((main, ""));
+        let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
+        if user.contains(':') {
+            return Err(password_in_url(password_place));
+        }
+        let hosts = hosts.split(',').filter(|host| !host.is_empty()).map(host);
+        let parameters = query.split('&').filter(|pair| !pair.is_empty()).map(parameter).collect::<Result<Vec<_>, _>>();
+        let parameters = parameters?;
+        if parameters.iter().any(|(name, _)| name == "password") {
+            return Err(password_in_url(password_place));
+        }
+        let (user, database) = (not_empty(decode(user)?), not_empty(decode(database)?));
+        Ok(Url { user, hosts: hosts.collect::<Result<_, _>>()?, database, parameters })
+    }
+}
+
+fn password_in_url(place: &str) -> EngineError {
+    bad_url("the URL holds a password, which others could read in the process list")
+        .advised(format!("leave it out and put it into {place}"))
+}
+
+fn host(text: &str) -> Result<(String, String), EngineError> {
+    let (name, port) = split_port(text)?;
+    if name.is_empty() {
+        return Err(bad_url(format!("no host stands before ':{port}'")));
+    }
+    Ok((decode(name)?, port.to_owned()))
+}
+
+fn parameter(pair: &str) -> Result<(String, String), EngineError> {
+    let (name, value) = pair.split_once('=').ok_or_else(|| bad_url("a parameter of the URL has no value"))?;
+    match decode(value)? {
+        value if value.is_empty() => Err(bad_url(format!("URL parameter '{name}' is empty"))),
+        value => Ok((name.to_owned(), value)),
+    }
+}
+
+/// A parameter that means nothing; `known` are those that do.
+pub(in crate::engine) fn unknown_parameter(name: &str, known: &str) -> EngineError {
+    bad_url(format!("unknown URL parameter '{name}'")).advised(format!("use {known}"))
+}
+
+/// A port as text, or the usual one.
+pub(in crate::engine) fn port_number(text: Option<String>, usual: u16) -> Result<u16, EngineError> {
+    let Some(text) = text else { return Ok(usual) };
+    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| bad_url(format!("'{text}' is no port number")))
+}
+
+/// Who uses this program.
+pub(in crate::engine) fn os_user() -> Option<String> {
+    from_env("USER").or_else(|| from_env("LOGNAME"))
+}
+
 /// `name`, `name:port`, `[v6]`, `[v6]:port`.
-pub(in crate::engine) fn split_port(host: &str) -> Result<(&str, &str), EngineError> {
+fn split_port(host: &str) -> Result<(&str, &str), EngineError> {
     let Some(rest) = host.strip_prefix('[') else { return Ok(host.split_once(':').unwrap_or((host, ""))) };
     let (name, tail) = rest.split_once(']').ok_or_else(|| bad_url("a '[' of the URL has no ']'"))?;
     match tail.strip_prefix(':') {
@@ -14,7 +89,7 @@ pub(in crate::engine) fn split_port(host: &str) -> Result<(&str, &str), EngineEr
 }
 
 /// Resolves `%41`; `+` stays.
-pub(in crate::engine) fn decode(text: &str) -> Result<String, EngineError> {
+fn decode(text: &str) -> Result<String, EngineError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
@@ -44,4 +119,50 @@ pub(in crate::engine) fn not_empty(text: String) -> Option<String> {
 /// Something is wrong with the URL that the user gave.
 pub(in crate::engine) fn bad_url(message: impl Into<String>) -> EngineError {
     EngineError::new(ErrorClass::Usage, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<Url, EngineError> {
+        Url::parse(url, &["db", "database"], "SECRET")
+    }
+
+    #[test]
+    fn all_parts_are_read_and_decoded() {
+        let url = parse("database://ann%40x@db1:6000,[::1]:6001,%2Frun/sales?a=1%2C2&b==").unwrap();
+        assert_eq!((url.user.as_deref(), url.database.as_deref()), (Some("ann@x"), Some("sales")));
+        let hosts = [("db1", "6000"), ("::1", "6001"), ("/run", "")];
+        assert_eq!(url.hosts, hosts.map(|(name, port)| (name.to_owned(), port.to_owned())));
+        assert_eq!(url.parameters, [("a", "1,2"), ("b", "=")].map(|(name, value)| (name.into(), value.into())));
+        let empty = parse("db://").unwrap();
+        assert!(empty.user.is_none() && empty.hosts.is_empty() && empty.database.is_none());
+    }
+
+    #[test]
+    fn a_password_is_refused_and_never_echoed() {
+        for url in ["db://u:s3cret@h/d", "db://u@h/d?password=s3cret", "db://u:s3@cret@h/d"] {
+            let error = parse(url).err().unwrap();
+            assert!(error.message.contains("password") && !format!("{error:?}").contains("s3"), "{error:?}");
+            assert!(error.advice.unwrap().contains("SECRET"));
+        }
+    }
+
+    #[test]
+    fn wrong_parts_are_named() {
+        for (url, word) in [
+            ("db:/h", "db:// or database://"),
+            ("dbs://h", "db:// or database://"),
+            ("db://u@:5432/d", "no host"),
+            ("db://u@/d?host=", "'host' is empty"),
+            ("db://u@/d?host", "no value"),
+            ("db://u@[::1/d", "']'"),
+            ("db://u@[::1]x/d", "'x'"),
+            ("db://u%4@h/d", "hex"),
+        ] {
+            let error = parse(url).err().unwrap();
+            assert!(error.class == ErrorClass::Usage && error.message.contains(word), "{url}: {error}");
+        }
+    }
 }
