@@ -4,7 +4,7 @@ use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{BoundStatement, Drive, JobCode, Selection, TestSpec};
 use dbdyno::plan;
-use dbdyno::runner::{Interrupt, Outcome, TestContext, run_test};
+use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
 
 use crate::failed;
 use crate::lab::{LOOKUP_GB, Lab, SEED};
@@ -54,6 +54,7 @@ pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
         facts: &lab.loaded.facts_for(&[]),
         rows: RowFunction { table_rows: table_rows("small", LOOKUP_GB), seed: SEED },
         seed: SEED,
+        connect_timeout: CONNECT_TIMEOUT,
         interrupt: &Interrupt::new(),
     };
     let spec = TestSpec { selection, jobs, seq: 1 };

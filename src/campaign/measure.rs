@@ -42,7 +42,7 @@ impl Measuring<'_> {
     ///
     /// # Errors
     /// If a result cannot be stored.
-    pub fn all(&self, probing: &mut Probing, store: &mut Store) -> Result<RunStatus> {
+    pub fn all(&self, probing: &mut Probing<'_>, store: &mut Store) -> Result<RunStatus> {
         let mut seq = 0;
         for (index, selection) in self.plan.selections.iter().enumerate() {
             let after_s = estimate::selections_s(&self.plan.selections[index + 1..]);
@@ -58,11 +58,14 @@ impl Measuring<'_> {
         selection: &Selection,
         seq: &mut u32,
         after_s: f64,
-        probing: &mut Probing,
+        probing: &mut Probing<'_>,
         store: &mut Store,
     ) -> Result<Step> {
         let mut done: Vec<(u32, f64)> = Vec::new();
         let prepared = (self.prepare)(selection);
+        if self.interrupt.is_set() {
+            return Ok(Step::Stop(RunStatus::Interrupted));
+        }
         while let Some(jobs) = analysis::next_jobs(&selection.ramp, &done) {
             *seq += 1;
             let left = estimate::tests(&selection.ramp).saturating_sub(done.len() as u32 + 1);
@@ -89,7 +92,7 @@ impl Measuring<'_> {
         spec: &TestSpec<'_>,
         evictor: &Evictor,
         after_s: f64,
-        probing: &mut Probing,
+        probing: &mut Probing<'_>,
         store: &mut Store,
     ) -> Result<(Option<f64>, Step)> {
         let started_at = jiff::Timestamp::now().to_string();
@@ -100,6 +103,7 @@ impl Measuring<'_> {
             facts: &facts,
             rows: self.rows,
             seed: self.plan.seed,
+            connect_timeout: runner::CONNECT_TIMEOUT,
             interrupt: self.interrupt,
         };
         let events = self.events;

@@ -9,7 +9,7 @@ use crate::model::{
     Better, Bind, BoundStatement, Branch, Commit, Drive, Expr, Facts, JobCode, Kpm, KpmValue, PartPlan, Ramp,
     Selection, Target, TestResult, TestSpec, Window, Workload,
 };
-use crate::runner::{Interrupt, Outcome, TestContext, run_test};
+use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
 
 /// Lengths of the ops that are measured, in ns; 0 = an op that does nothing.
 pub const OP_NS: &[u64] = &[0, 1_000, 20_000];
@@ -54,6 +54,7 @@ fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Res
         facts: &Facts::new(),
         rows: RowFunction { table_rows: 8000, seed: 1 },
         seed: 1,
+        connect_timeout: CONNECT_TIMEOUT,
         interrupt,
     };
     let spec = TestSpec { selection: &selection, jobs, seq: 1 };

@@ -1,5 +1,8 @@
 //! All probes of a run: the operating system's and the database's, and the disclosure they make.
 
+use std::collections::BTreeSet;
+
+use super::events::{Event, Sink};
 use super::platform::Platform;
 use crate::catalog::Catalog;
 use crate::error::Result;
@@ -10,19 +13,20 @@ use crate::probe::{self, ProbeContext, ProbeSet, SqlProbe};
 const BLOCK_SIZE: &[&str] = &["block_size", "page_size", "innodb_page_size"];
 
 /// The probes of a run.
-pub struct Probing {
+pub struct Probing<'a> {
     probes: ProbeSet,
     disclosure: Disclosure,
+    failures: Failures<'a>,
 }
 
-impl Probing {
+impl<'a> Probing<'a> {
     /// Opens the probes of the host and takes the disclosure. Of a database on another host only the database and
     /// our own process are probed: this host's CPUs say nothing about it. The database's counters are read from
-    /// [`Probing::attach`] on.
+    /// [`Probing::attach`] on. What cannot be read is told to `events`, once.
     ///
     /// # Errors
     /// If no session can be opened.
-    pub fn new(platform: &Platform, catalog: &Catalog) -> Result<Self> {
+    pub fn new(platform: &Platform, catalog: &Catalog, events: &'a Sink<'a>) -> Result<Self> {
         let database = platform.database.as_ref();
         let storage = database.storage_path();
         let server_pids = database.server_pids();
@@ -34,8 +38,11 @@ impl Probing {
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         let mut session = database.session().map_err(|error| error.at(platform.label()))?;
         disclosure.set("database", "engine", platform.engine.name());
-        probe::database(session.as_mut(), &blocks, &mut disclosure);
-        Ok(Probing { probes, disclosure })
+        let mut failures = Failures { events, told: BTreeSet::new() };
+        for (block, why) in probe::database(session.as_mut(), &blocks, &mut disclosure) {
+            failures.tell(&format!("{block}: {why}"));
+        }
+        Ok(Probing { probes, disclosure, failures })
     }
 
     /// Opens the session by which the database's counters are read. Not before the data is loaded: an engine may
@@ -48,6 +55,7 @@ impl Probing {
         let session = database.session().map_err(|error| error.at(platform.label()))?;
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
+        self.read(); // what cannot be read is told before the first test, not in it
         Ok(())
     }
 
@@ -64,6 +72,42 @@ impl Probing {
     /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out.
     pub fn read(&mut self) -> (Counters, f64) {
         let reading = self.probes.read();
+        reading.failed.iter().for_each(|(probe, why)| self.failures.tell(&format!("{probe}: {why}")));
         (reading.counters, reading.cost_ms)
+    }
+}
+
+/// What could not be read, told once each: claims about it stay unchecked, which nobody should have to wonder about.
+struct Failures<'a> {
+    events: &'a Sink<'a>,
+    told: BTreeSet<String>,
+}
+
+impl Failures<'_> {
+    fn tell(&mut self, failure: &str) {
+        if self.told.insert(failure.to_string()) {
+            (self.events)(Event::Note(&format!("probe {failure}; what it counts or tells stays unknown")));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_once() {
+        let told = Mutex::new(Vec::new());
+        let events = |event: Event<'_>| {
+            let Event::Note(text) = event else { return };
+            told.lock().unwrap().push(text.to_string());
+        };
+        let mut failures = Failures { events: &events, told: BTreeSet::new() };
+        ["disk: gone", "sql: counters.io: no", "disk: gone"].iter().for_each(|failure| failures.tell(failure));
+        let told = told.into_inner().unwrap();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].starts_with("probe disk: gone; "), "{told:?}");
     }
 }

@@ -11,7 +11,7 @@ use super::platform::{Keep, Platform, PlatformRequest};
 use super::probing::Probing;
 use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Request, Site, Table, Watch};
-use crate::engine::Access;
+use crate::engine::{self, Access};
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{RowFunction, table_rows};
 use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target};
@@ -91,7 +91,7 @@ fn open(campaign: &Campaign<'_>) -> Result<Platform> {
 
 /// Records the run from its begin to its end, also if it fails in between.
 fn recorded(campaign: &Campaign<'_>, platform: &Platform, store: &mut Store) -> Result<Ended> {
-    let mut probing = Probing::new(platform, campaign.catalog)?;
+    let mut probing = Probing::new(platform, campaign.catalog, campaign.events)?;
     let mut record = record(campaign, probing.disclosure().clone());
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
@@ -108,7 +108,7 @@ fn recorded(campaign: &Campaign<'_>, platform: &Platform, store: &mut Store) -> 
 fn measured(
     campaign: &Campaign<'_>,
     platform: &Platform,
-    probing: &mut Probing,
+    probing: &mut Probing<'_>,
     record: &mut RunRecord,
     store: &mut Store,
 ) -> Result<RunStatus> {
@@ -135,9 +135,11 @@ fn measured(
         interrupt: campaign.interrupt,
         in_process: platform.engine.capabilities().in_process,
         prepare: &|selection| {
-            answers::check(site.db, selection, &facts(selection))?;
-            warm(campaign, &site, selection)?;
-            evictor(campaign, &site, selection)
+            interruptible(campaign, &site, || {
+                answers::check(site.db, selection, &facts(selection))?;
+                warm(campaign, &site, selection)?;
+                evictor(campaign, &site, selection)
+            })
         },
         events: campaign.events,
     };
@@ -208,9 +210,22 @@ pub fn load_with(
     };
     let loaded = dataset::ensure(site, request, Watch { events: &tell, cancel: &flag })?;
     if interrupt.is_set() {
-        return Err(Error::new(Kind::Interrupted, "load", "interrupted"));
+        return Err(interrupted("load"));
     }
     Ok(loaded)
+}
+
+/// Runs `work`, whose statements are cancelled after an interrupt.
+///
+/// # Errors
+/// Those of `work`; interrupted.
+fn interruptible<T>(campaign: &Campaign<'_>, site: &Site<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let done = engine::attended(site.db, &campaign.interrupt.flag(), || (), work);
+    if campaign.interrupt.is_set() { Err(interrupted("preparing a test")) } else { done }
+}
+
+fn interrupted(place: &str) -> Error {
+    Error::new(Kind::Interrupted, place, "interrupted")
 }
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.

@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::engine::Session;
+use crate::engine::{self, Session};
 use crate::error::{Error, Kind, Result};
 use crate::model::LoadResult;
 
@@ -14,8 +13,6 @@ use super::forecast::Forecast;
 use super::load::{self, Meter};
 use super::{Checksum, LoadEvent, Site, Table, Watch, chunks, state, verify};
 
-/// How often somebody looks whether the load is to stop.
-const ATTENTION: Duration = Duration::from_millis(100);
 /// How often a phase that counts nothing tells the time left.
 const NEWS: Duration = Duration::from_secs(1);
 
@@ -93,26 +90,16 @@ impl<'a> Builder<'a> {
     /// Runs `work`. Meanwhile the time left is told in phases that count nothing, and once the watcher cancels,
     /// statements that run are cancelled until `work` returns.
     fn attended<T>(&self, table: &Table, phase: &Mutex<&'static str>, work: impl FnOnce() -> T) -> T {
-        let (done, wait_for_done) = mpsc::channel::<()>();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                let mut told = Instant::now();
-                while wait_for_done.recv_timeout(ATTENTION) == Err(mpsc::RecvTimeoutError::Timeout) {
-                    if self.watch.cancel.load(Relaxed) {
-                        self.site.db.cancel();
-                    }
-                    let phase = *phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    if phase != "rows" && told.elapsed() >= NEWS {
-                        told = Instant::now();
-                        let (table, left_s) = (table.name.clone(), self.pace.left_s());
-                        (self.watch.events)(LoadEvent::Left { table, phase, left_s });
-                    }
-                }
-            });
-            let result = work();
-            drop(done);
-            result
-        })
+        let mut told = Instant::now();
+        let look = || {
+            let phase = *phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if phase != "rows" && told.elapsed() >= NEWS {
+                told = Instant::now();
+                let (table, left_s) = (table.name.clone(), self.pace.left_s());
+                (self.watch.events)(LoadEvent::Left { table, phase, left_s });
+            }
+        };
+        engine::attended(self.site.db, self.watch.cancel, look, work)
     }
 
     fn build(

@@ -13,6 +13,7 @@ use crate::model::rows::RowFunction;
 use crate::model::{Counters, Drive, Facts, JobCode, Tally, Target};
 use crate::stats::LatencyHistogram;
 
+mod attend;
 pub mod client_loop;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
@@ -42,6 +43,8 @@ pub const ENGINES: &[&dyn Engine] = &[
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }
+
+pub use attend::attended;
 
 pub use crate::sql::Placeholder;
 

@@ -7,9 +7,9 @@ use super::gate::Gate;
 use super::schedule::Schedule;
 use crate::model::{Counters, Moment, Snapshot};
 
-/// How long jobs may take to connect and prepare.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long jobs may go on after an interrupt before their statements are cancelled: a slice takes a second.
+/// How long jobs may take to connect and prepare, all together.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long jobs may go on that are wanted no more before their statements are cancelled: a slice takes a second.
 const PATIENCE: Duration = Duration::from_millis(1200);
 /// How often the coordinator looks whether somebody interrupts.
 const ATTENTION: Duration = Duration::from_millis(100);
@@ -33,12 +33,16 @@ pub struct Ended {
     pub total_s: f64,
     /// Somebody asked to stop before the window was complete.
     pub interrupted: bool,
+    /// The gate opened: every job was connected and prepared in time.
+    pub opened: bool,
 }
 
 /// Watches the clock, samples, cuts the window.
 pub struct Coordinator<'a, 'p> {
     gate: &'a Gate,
     schedule: Schedule,
+    /// How long the jobs may take to come to the gate.
+    connect_timeout: Duration,
     probes: &'a mut ReadProbes<'p>,
     progress: &'a mut dyn FnMut(Progress),
     snapshots: Vec<Snapshot>,
@@ -50,10 +54,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     pub fn new(
         gate: &'a Gate,
         schedule: Schedule,
+        connect_timeout: Duration,
         probes: &'a mut ReadProbes<'p>,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
-        Coordinator { gate, schedule, probes, progress, snapshots: Vec::new(), samples: Vec::new() }
+        let (snapshots, samples) = (Vec::new(), Vec::new());
+        Coordinator { gate, schedule, connect_timeout, probes, progress, snapshots, samples }
     }
 
     /// The snapshots and the per-second samples.
@@ -61,28 +67,28 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         (self.snapshots, self.samples)
     }
 
-    /// Conducts the jobs from the gate to their end. Returns when no job runs any more. After an interrupt `cancel` is
-    /// called for what does not end by itself.
+    /// Conducts the jobs from the gate to their end. Returns when no job runs any more. After an interrupt, and if the
+    /// gate stays shut, `cancel` is called for what does not end by itself.
     pub fn conduct(&mut self, interrupt: &Interrupt, cancel: &dyn Fn()) -> Ended {
         let all_came = self.await_jobs(interrupt);
         if !all_came {
             self.gate.stop();
-            self.await_end(interrupt, cancel);
-            return Ended { total_s: 0.0, interrupted: interrupt.is_set() };
+            self.await_end(|| true, cancel);
+            return Ended { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
         }
         self.snapshot(Moment::Begin, 0.0);
         let opened_at = self.gate.open();
         let interrupted = self.watch(opened_at, interrupt);
         self.gate.stop();
-        self.await_end(interrupt, cancel);
-        Ended { total_s: opened_at.elapsed().as_secs_f64(), interrupted }
+        self.await_end(|| interrupt.is_set(), cancel);
+        Ended { total_s: opened_at.elapsed().as_secs_f64(), interrupted, opened: true }
     }
 
-    /// Returns when no job runs any more. Slices end by themselves; an interrupt does not wait for longer statements.
-    fn await_end(&self, interrupt: &Interrupt, cancel: &dyn Fn()) {
+    /// Returns when no job runs any more. Slices end by themselves; once `hurried`, longer statements are not waited for.
+    fn await_end(&self, hurried: impl Fn() -> bool, cancel: &dyn Fn()) {
         let began = Instant::now();
         while !self.gate.all_ended(ATTENTION) {
-            if interrupt.is_set() && began.elapsed() > PATIENCE {
+            if hurried() && began.elapsed() > PATIENCE {
                 cancel();
             }
         }
@@ -91,7 +97,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     /// True once every job waits at the gate; false if one failed, none came in time, or somebody interrupts.
     fn await_jobs(&self, interrupt: &Interrupt) -> bool {
         let began = Instant::now();
-        while began.elapsed() < CONNECT_TIMEOUT && !interrupt.is_set() {
+        while began.elapsed() < self.connect_timeout && !interrupt.is_set() {
             if let Some(all_came) = self.gate.all_waiting(ATTENTION) {
                 return all_came;
             }

@@ -1,5 +1,7 @@
 //! One test: setup, gate, jobs, window, snapshots, teardown.
 
+use std::time::Duration;
+
 use super::Interrupt;
 use super::assemble::{Raw, assemble, test_facts};
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
@@ -20,6 +22,8 @@ pub struct TestContext<'a> {
     /// Row function for bulk loads.
     pub rows: RowFunction,
     pub seed: u64,
+    /// How long all jobs together may take to connect and prepare: [`super::CONNECT_TIMEOUT`], but for tests of ours.
+    pub connect_timeout: Duration,
     pub interrupt: &'a Interrupt,
 }
 
@@ -89,7 +93,7 @@ fn measure(
     let seconds = SecondsLog::default();
     let facts = test_facts(context.facts, spec.jobs);
     let started_at = jiff::Timestamp::now().to_string();
-    let mut coordinator = Coordinator::new(&gate, schedule, probes, progress);
+    let mut coordinator = Coordinator::new(&gate, schedule, context.connect_timeout, probes, progress);
     let (jobs, ended) = std::thread::scope(|scope| {
         let threads: Vec<_> = (1..=spec.jobs)
             .map(|job| {
@@ -120,7 +124,7 @@ fn measure(
         total_s: ended.total_s,
         facts,
     };
-    conclude(spec, raw, &ended)
+    conclude(context, spec, raw, &ended)
 }
 
 /// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
@@ -167,7 +171,7 @@ impl Drop for EndOnDrop<'_> {
 }
 
 /// Figures if jobs looped; else why they did not.
-fn conclude(spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {
+fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {
     if let Some(failure) = raw.jobs.iter().find_map(|(_, log)| log.failure.clone()) {
         return Outcome::Failed(failure);
     }
@@ -175,9 +179,19 @@ fn conclude(spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {
     if ended.interrupted && !window_opened {
         return Outcome::Interrupted(None);
     }
+    if !ended.opened {
+        return Outcome::Failed(too_slow(spec.jobs, context.connect_timeout));
+    }
     match assemble(spec, raw) {
         Ok(result) if ended.interrupted => Outcome::Interrupted(Some(Box::new(result))),
         Ok(result) => Outcome::Done(Box::new(result)),
         Err(message) => Outcome::Failed(EngineError::new(ErrorClass::Statement, message)),
     }
+}
+
+/// The gate stayed shut though no job failed.
+fn too_slow(jobs: u32, connect_timeout: Duration) -> EngineError {
+    let within_s = connect_timeout.as_secs_f64();
+    let message = format!("not all of {jobs} jobs were connected and prepared within {within_s} s");
+    EngineError::new(ErrorClass::Unreachable, message).advised("use fewer --jobs, or see what the server waits for")
 }

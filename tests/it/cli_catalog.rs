@@ -1,8 +1,11 @@
 //! A user's own catalogue, and tests that fail without ending the run.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-use crate::support::{Desk, TINY, assert_run_schema};
+use rustix::process::Signal;
+
+use crate::support::{Desk, TINY, assert_run_schema, signal, until};
 
 /// One workload that works, one whose statement is wrong, one that fails in some ops.
 const GROUP: &str = r#"
@@ -100,6 +103,42 @@ fn a_wrong_answer_is_found_before_anything_is_timed() {
     let test = &run.json()["tests"][0];
     assert_eq!(test["verdict"]["status"], "invalid");
     assert!(test["first_error"].as_str().unwrap().contains("expected 26") && test["ops"] == 0, "{test:#}");
+}
+
+#[test]
+fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
+    let numbers = "with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n > 0)";
+    let desk = Desk::new();
+    let toml = GROUP.replace("n = 25", "n = 0").replace("key = 7", "key = 1");
+    let sql = SQL.replace("select count(*) n from {{small}}", &format!("{numbers} select count(*) n from numbers"));
+    let own = catalogue(&desk, &toml, &sql.replace("key25 = :key", "n < :key"));
+    for target in ["sqlite", "postgres"] {
+        let line = format!("run {target} --catalog {} --size 0.01 --workload OWN-REGION --jobs 1", own.display());
+        let mut run = desk.spawn(&line);
+        let mut said = BufReader::new(run.stderr.take().unwrap()).lines();
+        assert!(said.any(|line| line.unwrap().ends_with("verified")), "the table is there, its answer comes next");
+        signal(run.id(), Signal::INT);
+        until("it has ended", || run.try_wait().unwrap().is_some());
+        assert_eq!(run.wait().unwrap().code(), Some(130));
+        let document = desk.run("runs show last --format json").ok().json();
+        assert_eq!((&document["status"], &document["tests"]), (&"interrupted".into(), &serde_json::json!([])));
+        assert_eq!(desk.data_entries(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_counter_or_setting_that_cannot_be_read_is_said_once() {
+    let desk = Desk::new();
+    let own = catalogue(&desk, GROUP, SQL);
+    let probes = "-- name: counters.own\nselect n as own from nowhere\n\n\
+                  -- name: settings.own\nselect 'a', 'b' from nowhere\n";
+    std::fs::create_dir(own.join("probes")).unwrap();
+    std::fs::write(own.join("probes/sqlite.sql"), probes).unwrap();
+    let line = "run sqlite --size 0.01 --workload OWN-REGION --jobs 1,2 --warmup 0 --duration 300ms --catalog";
+    let done = desk.run(&format!("{line} {}", own.display())).ok();
+    for block in ["counters.own: no such table", "settings.own: no such table"] {
+        assert_eq!(done.stderr.matches(block).count(), 1, "{}", done.stderr);
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use dbdyno::model::{
     Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, Kpm, KpmValue, Moment,
     PartPlan, Ramp, Selection, Target, TestResult, TestSpec, Window, Workload,
 };
-use dbdyno::runner::{Interrupt, Outcome, Progress, TestContext, run_test};
+use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
 
 /// A millisecond of busy CPU: the rate of such ops is known beforehand.
 const ONE_MS: &str = "spin 1000000";
@@ -76,12 +76,24 @@ fn run_watched(
     jobs: u32,
     watch: &dyn Fn(Progress, &Interrupt),
 ) -> Outcome {
+    run_patiently(database, selection, jobs, CONNECT_TIMEOUT, watch)
+}
+
+/// As `run_watched`; the jobs have `connect_timeout` to come to the gate.
+fn run_patiently(
+    database: &dyn Database,
+    selection: &Selection,
+    jobs: u32,
+    connect_timeout: Duration,
+    watch: &dyn Fn(Progress, &Interrupt),
+) -> Outcome {
     let interrupt = Interrupt::new();
     let context = TestContext {
         database,
         facts: &Facts::new(),
         rows: RowFunction { table_rows: 8000, seed: 1 },
         seed: 42,
+        connect_timeout,
         interrupt: &interrupt,
     };
     let spec = TestSpec { selection, jobs, seq: 1 };
@@ -291,4 +303,14 @@ fn the_gate_opens_when_the_last_job_has_come() {
     let elapsed_s: Vec<_> = result.job_figures.iter().map(|job| job.elapsed_s).collect();
     assert!((elapsed_s[0] - elapsed_s[1]).abs() < 0.2, "{elapsed_s:?}");
     assert!(result.total_s < 0.75, "{}", result.total_s);
+}
+
+#[test]
+fn a_job_that_comes_too_late_to_the_gate_fails_the_test_and_says_so() {
+    let diary = Diary { slow_job: Some(2), ..Diary::new() };
+    let selection = selection("rows 1", ops(10));
+    let error = failure(run_patiently(&diary, &selection, 2, Duration::ZERO, &|_, _| ()));
+    assert_eq!(error.class, ErrorClass::Unreachable);
+    assert_eq!(error.message, "not all of 2 jobs were connected and prepared within 0 s");
+    assert_eq!(diary.lines().last().map(String::as_str), Some("rows 9"));
 }
