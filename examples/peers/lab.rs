@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use dbdyno::campaign::{host_cpus, standard_definition};
 use dbdyno::catalog::Catalog;
-use dbdyno::dataset::{self, Definition, LoadedDataset, Request, Site, Watch};
+use dbdyno::dataset::{self, Definition, LoadedDataset, Recipe, Request, Site, Watch};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Engine};
 use dbdyno::error::Result;
 use dbdyno::model::{TableRef, Target};
@@ -110,7 +110,7 @@ impl Lab {
         let mut lab = Lab { catalog, engine, database, loaded, server, settings, file, directory, definition };
         lab.loaded = lab.load(&["small"], LOOKUP_GB)?;
         let request = lab.request(&["small"], LOOKUP_GB);
-        for table in dataset::tables(&lab.site()?, &request) {
+        for table in dataset::tables(&lab.site()?.recipe, &request) {
             dataset::warm(&lab.site()?, &table)?;
         }
         Ok(lab)
@@ -120,11 +120,8 @@ impl Lab {
     pub fn site(&self) -> Result<Site<'_>> {
         Ok(Site {
             db: self.database.as_ref(),
-            engine: self.engine.name(),
-            capabilities: self.engine.capabilities(),
-            definition: &self.definition,
+            recipe: Recipe::new(self.engine, &self.definition, self.catalog.dataset(&self.definition.id)?),
             words: Vec::new(),
-            blocks: &self.catalog.dataset(&self.definition.id)?.blocks,
             lasting: false,
             label: self.engine.name(),
         })

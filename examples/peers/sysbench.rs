@@ -83,8 +83,8 @@ pub fn load(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Vec<Outcome>> {
 
 fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {
     let site = lab.site()?;
-    for table in dbdyno::dataset::tables(&site, &lab.request(&["small", "big"], size_gb)) {
-        site.execute(site.session()?.as_mut(), "drop", &table.values(&site))?;
+    for table in dbdyno::dataset::tables(&site.recipe, &lab.request(&["small", "big"], size_gb)) {
+        site.execute(site.session()?.as_mut(), "drop", &table.values(&site.recipe))?;
     }
     let loads = lab.load(&["small", "big"], size_gb)?.loads;
     let bytes: u64 = loads.iter().map(|load| load.table_bytes + load.index_bytes).sum();

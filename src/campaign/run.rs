@@ -10,16 +10,13 @@ use super::measure::{Measuring, host_cpus};
 use super::platform::{Keep, Platform, PlatformRequest};
 use super::probing::Probing;
 use crate::catalog::Catalog;
-use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Request, Site, Table, Watch};
+use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Recipe, Request, Site, Table, Watch};
 use crate::engine::{self, Access};
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{RowFunction, table_rows};
 use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target};
 use crate::runner::Interrupt;
 use crate::store::Store;
-
-/// The data set of the catalogue's workloads.
-const DATA_SET: &str = "dbdyno";
 
 /// Makes the plan without a drive that the server turned out to lack.
 pub type PlanWithout<'a> = dyn Fn(Drive) -> Result<Plan> + 'a;
@@ -151,7 +148,7 @@ fn measured(
 /// # Errors
 /// A broken catalogue.
 pub fn standard_definition(catalog: &Catalog) -> Result<Definition> {
-    let set = catalog.dataset(DATA_SET)?;
+    let set = catalog.dataset(dataset::STANDARD)?;
     Definition::parse(&set.toml, &set.toml_path)
 }
 
@@ -167,10 +164,7 @@ pub fn make_site<'a>(
 ) -> Result<Site<'a>> {
     Ok(Site {
         db: platform.database.as_ref(),
-        engine: platform.engine.name(),
-        capabilities: platform.engine.capabilities(),
-        definition,
-        blocks: &catalog.dataset(DATA_SET)?.blocks,
+        recipe: Recipe::new(platform.engine, definition, catalog.dataset(dataset::STANDARD)?),
         words: own_words(catalog),
         lasting: platform.lasting(),
         label,
@@ -241,7 +235,7 @@ fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
 /// The tables of a selection that are of these kinds.
 fn tables(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection, kinds: &[String]) -> Vec<Table> {
     let request = Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
-    dataset::tables(site, &request).into_iter().filter(|table| kinds.contains(&table.kind)).collect()
+    dataset::tables(&site.recipe, &request).into_iter().filter(|table| kinds.contains(&table.kind)).collect()
 }
 
 /// Rows of bulk loads: those of a table of the big one's size.

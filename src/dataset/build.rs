@@ -80,7 +80,7 @@ impl<'a> Builder<'a> {
     }
 
     fn forget(&self, table: &Table) -> Result<()> {
-        let (mut session, values) = (self.site.session()?, table.values(self.site));
+        let (mut session, values) = (self.site.session()?, table.values(&self.site.recipe));
         for block in ["state.forget", "chunks.forget", "drop"] {
             self.site.execute(session.as_mut(), block, &values)?;
         }
@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
         rows_in: &AtomicU64,
         phase: &Mutex<&'static str>,
     ) -> Result<LoadResult> {
-        let (site, values) = (self.site, table.values(self.site));
+        let (site, values) = (self.site, table.values(&self.site.recipe));
         let enter = |name: &'static str| {
             if name != "rows" {
                 self.pace.next_phase();
@@ -164,7 +164,7 @@ impl<'a> Builder<'a> {
         load: &LoadResult,
     ) -> Result<()> {
         state::remember(self.site, session, table, id, checksum, load)?;
-        self.site.execute(session, "chunks.forget", &table.values(self.site)).map(drop)
+        self.site.execute(session, "chunks.forget", &table.values(&self.site.recipe)).map(drop)
     }
 
     fn stop_if_cancelled(&self) -> Result<()> {
@@ -181,7 +181,7 @@ impl<'a> Builder<'a> {
             true => (Kind::Interrupted, "load interrupted".to_string()),
             false => (error.kind, format!("loading {} failed: {}", table.name, error.what)),
         };
-        let name = table.full_name(self.site);
+        let name = table.full_name(&self.site.recipe);
         if self.site.lasting && rows_in > 0 && error.kind != Kind::Check {
             let what = format!("{what}; {rows_in} of {} rows of table {name} are in and stay", table.rows.table_rows);
             let go_on = "run it again to go on there, or remove them with 'dbdyno clean'";

@@ -44,7 +44,7 @@ fn cut(stretch: Range<u64>, most: u64) -> Vec<Range<u64>> {
 /// # Errors
 /// The engine's; a missing table only means that nothing is in.
 pub(super) fn found(site: &Site<'_>, session: &mut dyn Session, table: &Table, id: &str) -> Result<Vec<Range<u64>>> {
-    let values = with_id(table.values(site), id);
+    let values = with_id(table.values(&site.recipe), id);
     let done = stretches(&site.query(session, "chunks.read", &values)?);
     if done.is_empty() {
         return Ok(done);
@@ -63,7 +63,7 @@ pub(super) fn found(site: &Site<'_>, session: &mut dyn Session, table: &Table, i
 /// # Errors
 /// A broken catalogue.
 pub(super) fn note(site: &Site<'_>, table: &Table, id: &str, chunk: &Range<u64>) -> Result<Option<String>> {
-    site.sql("chunks.note", &of_stretch(with_id(table.values(site), id), chunk))
+    site.recipe.sql("chunks.note", &of_stretch(with_id(table.values(&site.recipe), id), chunk))
 }
 
 fn with_id(mut values: Values, id: &str) -> Values {

@@ -66,7 +66,7 @@ fn await_others(site: &Site<'_>, session: &mut dyn Session, values: &Values) -> 
 }
 
 fn values(site: &Site<'_>) -> Values {
-    let mut values = site.values();
+    let mut values = site.recipe.values();
     values.insert("words".into(), site.words.join("|"));
     values
 }

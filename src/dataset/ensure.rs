@@ -6,13 +6,15 @@ use sha2::{Digest, Sha256};
 
 use crate::engine::Session;
 use crate::error::Result;
-use crate::model::rows::{ROW_STEP, RowFunction, table_rows};
+use crate::model::rows::ROW_STEP;
 use crate::model::{Facts, LoadResult, TableRef};
 
 use super::build::{Begun, Builder};
 use super::forecast::{Forecast, Todo};
 use super::state::Remembered;
-use super::{Checksum, LoadEvent, LoadedDataset, Request, Site, Table, Watch, chunks, clean, load, space, state};
+use super::{
+    Checksum, LoadEvent, LoadedDataset, Recipe, Request, Site, Table, Watch, chunks, clean, load, space, state,
+};
 
 /// What there is of a table before loading.
 enum Found {
@@ -37,7 +39,7 @@ impl Found {
 /// Too little space (nothing created), disk full, a lost connection or an interrupt (the line says whether what is
 /// loaded stays), wrong rows.
 pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<LoadedDataset> {
-    let tables = tables(site, request);
+    let tables = tables(&site.recipe, request);
     let found = look(site, &tables)?;
     let missing = || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, Found::Complete(_)));
     if missing().next().is_some() {
@@ -45,20 +47,20 @@ pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<Lo
     }
     let todo = missing().map(|(table, found)| {
         let rows = table.rows.table_rows;
-        Todo { rows, missing: rows - found.rows_in(), indexes: site.definition.indexes.len() }
+        Todo { rows, missing: rows - found.rows_in(), indexes: site.recipe.definition.indexes.len() }
     });
     let builder =
         Builder::new(site, load::sessions(site, request.sessions), watch, Forecast::new(&todo.collect::<Vec<_>>()));
     let mut loads = Vec::new();
     for (table, found) in tables.iter().zip(found) {
-        let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
+        let id = data_set_id(site.recipe.definition.revision, std::slice::from_ref(table));
         loads.push(match found {
             Found::Complete(known) => reuse(site, table, &known, watch),
             Found::Begun(done) => builder.load(table, &id, &Begun { done })?,
             Found::Nothing => builder.load(table, &id, &Begun::default())?,
         });
     }
-    let data_set_id = data_set_id(site.definition.revision, &tables);
+    let data_set_id = data_set_id(site.recipe.definition.revision, &tables);
     Ok(LoadedDataset { tables: facts(site, request, &tables, &loads)?, loads, data_set_id })
 }
 
@@ -67,13 +69,13 @@ fn look(site: &Site<'_>, tables: &[Table]) -> Result<Vec<Found>> {
     let mut session = site.session()?;
     clean::drop_leftovers(site, session.as_mut())?;
     for block in ["state.create", "chunks.create"] {
-        site.execute(session.as_mut(), block, &site.values())?;
+        site.execute(session.as_mut(), block, &site.recipe.values())?;
     }
     tables.iter().map(|table| look_for(site, session.as_mut(), table)).collect()
 }
 
 fn look_for(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<Found> {
-    let id = data_set_id(site.definition.revision, std::slice::from_ref(table));
+    let id = data_set_id(site.recipe.definition.revision, std::slice::from_ref(table));
     if let Some(known) = state::find(site, session, table, &id)? {
         return Ok(Found::Complete(known));
     }
@@ -82,12 +84,8 @@ fn look_for(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result
 }
 
 /// The tables of a request at their size.
-pub fn tables(site: &Site<'_>, request: &Request) -> Vec<Table> {
-    let table = |table: &TableRef| {
-        let rows = RowFunction { table_rows: table_rows(&table.kind, request.size_gb), seed: request.seed };
-        Table::new(site, table, rows)
-    };
-    request.tables.iter().map(table).collect()
+pub fn tables(recipe: &Recipe<'_>, request: &Request) -> Vec<Table> {
+    request.tables.iter().map(|table| Table::of_size(recipe, table, request.size_gb, request.seed)).collect()
 }
 
 /// Identifies the rows of these tables, the same on every engine and in every organisation: SHA-256 (hex, 16 digits)
@@ -141,7 +139,7 @@ fn table_facts(site: &Site<'_>, session: &mut dyn Session, table: &Table, load: 
         facts.insert(format!("{kind}_key{rows_per_key}"), table.rows.keys(rows_per_key) as f64);
     }
     facts.insert(format!("{kind}_mb"), load.table_bytes as f64 / 1e6);
-    let parts = site.query(session, "parts", &table.values(site))?;
+    let parts = site.query(session, "parts", &table.values(&site.recipe))?;
     facts
         .extend(parts.scalar().and_then(|parts| parts.parse().ok()).map(|parts: f64| (format!("{kind}_parts"), parts)));
     Ok(facts)

@@ -18,7 +18,7 @@ const CONTINUATIONS: [char; 3] = ['.', '#', '-'];
 pub fn files(site: &Site<'_>, table: &Table) -> Result<Vec<PathBuf>> {
     let Some(storage) = site.db.storage_path() else { return Ok(Vec::new()) };
     let mut session = site.session()?;
-    let rows = site.query(session.as_mut(), "files", &table.values(site))?;
+    let rows = site.query(session.as_mut(), "files", &table.values(&site.recipe))?;
     let relative = rows.rows.iter().filter_map(|row| row.first()?.as_deref());
     Ok(relative.flat_map(|relative| named_as(&join(&storage, relative))).collect())
 }

@@ -17,7 +17,7 @@ const PROGRESS_ROWS: u64 = 20_000;
 
 /// Sessions that really load: one where the engine has a single writer.
 pub(super) fn sessions(site: &Site<'_>, wanted: u32) -> u32 {
-    if site.capabilities.parallel_load { wanted.max(1) } else { 1 }
+    if site.recipe.capabilities.parallel_load { wanted.max(1) } else { 1 }
 }
 
 /// Loads chunks of a table, each in its own transaction that notes it. After a failure the other sessions stop.
@@ -25,7 +25,7 @@ pub(super) fn sessions(site: &Site<'_>, wanted: u32) -> u32 {
 /// # Errors
 /// Interrupted, or what the engine says.
 pub(super) fn rows(site: &Site<'_>, id: &str, chunks: &[Range<u64>], sessions: u32, meter: &Meter<'_>) -> Result<()> {
-    let full_name = meter.table.full_name(site);
+    let full_name = meter.table.full_name(&site.recipe);
     let notes = chunks.iter().map(|chunk| chunks::note(site, meter.table, id, chunk)).collect::<Result<Vec<_>>>()?;
     in_parallel(chunks.len(), sessions, meter.watch.cancel, |at| {
         let (ids, note) = (chunks[at].clone(), notes[at].as_deref());
@@ -47,17 +47,17 @@ pub(super) fn rows(site: &Site<'_>, id: &str, chunks: &[Range<u64>], sessions: u
 /// # Errors
 /// As [`rows`].
 pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Result<()> {
-    let values = table.values(site);
+    let values = table.values(&site.recipe);
     let present = site.query(site.session()?.as_mut(), "indexes.present", &values)?;
     let is_there =
         |index: &&String| (0..present.rows.len()).any(|row| present.get(row, "name") == Some(index.as_str()));
-    let missing = site.definition.indexes.iter().filter(|index| !is_there(index));
-    let blocks = missing.map(|index| site.sql(&format!("index.{index}"), &values));
+    let missing = site.recipe.definition.indexes.iter().filter(|index| !is_there(index));
+    let blocks = missing.map(|index| site.recipe.sql(&format!("index.{index}"), &values));
     let statements: Vec<String> = blocks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-    let prepare = site.sql("session.index", &values)?;
+    let prepare = site.recipe.sql("session.index", &values)?;
     // All at once rather than one per core: builds wait for reads and log writes, and their scans of the table go along
     // with one another (a fifth less time on 2 cores).
-    let sessions = if site.capabilities.parallel_index { statements.len() as u32 } else { 1 };
+    let sessions = if site.recipe.capabilities.parallel_index { statements.len() as u32 } else { 1 };
     in_parallel(statements.len(), sessions, watch.cancel, |at| {
         let mut session = site.db.session()?;
         if let Some(sql) = &prepare {

@@ -18,7 +18,7 @@ pub(super) struct Remembered {
 /// # Errors
 /// The engine's; a missing table only means that it is not loaded.
 pub(super) fn find(site: &Site<'_>, session: &mut dyn Session, table: &Table, id: &str) -> Result<Option<Remembered>> {
-    let values = table.values(site);
+    let values = table.values(&site.recipe);
     let rows = site.query(session, "state.read", &values)?;
     if rows.get(0, "data_set_id") != Some(id) {
         return Ok(None);
@@ -35,7 +35,7 @@ pub(super) fn find(site: &Site<'_>, session: &mut dyn Session, table: &Table, id
 /// # Errors
 /// The engine's.
 pub(super) fn sizes(site: &Site<'_>, session: &mut dyn Session, table: &Table) -> Result<(u64, u64)> {
-    let sizes = site.query(session, "sizes", &table.values(site))?;
+    let sizes = site.query(session, "sizes", &table.values(&site.recipe))?;
     let bytes = |name| sizes.get(0, name).and_then(|text| text.parse().ok()).unwrap_or(0);
     Ok((bytes("table_bytes"), bytes("index_bytes")))
 }
@@ -52,7 +52,7 @@ pub(super) fn remember(
     checksum: &Checksum,
     load: &LoadResult,
 ) -> Result<()> {
-    let mut values = table.values(site);
+    let mut values = table.values(&site.recipe);
     let pairs = [
         ("data_set_id", id.to_string()),
         ("checksum", checksum.to_string()),

@@ -12,7 +12,7 @@ use super::{Checksum, Request, Site, Table};
 /// Of kind `Check` with the table and what differs; the engine's if a table cannot be read.
 pub fn verify(site: &Site<'_>, request: &Request) -> Result<()> {
     let mut session = site.session()?;
-    for table in tables(site, request) {
+    for table in tables(&site.recipe, request) {
         let expected = Checksum::of_table(table.rows, u64::from(request.sessions));
         check_rows(site, session.as_mut(), &table, &expected, false)?;
     }
@@ -27,8 +27,8 @@ pub(super) fn check_rows(
     expected: &Checksum,
     loaded: bool,
 ) -> Result<()> {
-    let place = format!("{}: table {}", site.label, table.full_name(site));
-    let rows = site.query(session, "checksum", &table.values(site))?;
+    let place = format!("{}: table {}", site.label, table.full_name(&site.recipe));
+    let rows = site.query(session, "checksum", &table.values(&site.recipe))?;
     let found = Checksum::from_rows(&rows).map_err(|what| Error::new(Kind::Check, place.clone(), what))?;
     let differences = found.differences(expected, loaded);
     if differences.is_empty() {

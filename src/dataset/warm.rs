@@ -10,7 +10,7 @@ use super::{Site, Table};
 /// # Errors
 /// The engine's, from the reads.
 pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
-    let values = table.values(site);
+    let values = table.values(&site.recipe);
     let mut session = site.session()?;
     if site.query(session.as_mut(), "warm.fast", &values).is_ok_and(|rows| rows.scalar().is_some()) {
         return Ok(());
@@ -18,7 +18,7 @@ pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
     // A failed statement may have spoiled the session's settings or transaction: start afresh.
     let mut session = site.session()?;
     site.query(session.as_mut(), "warm.session", &values)?;
-    for name in site.names("warm.read.") {
+    for name in site.recipe.names("warm.read.") {
         site.query(session.as_mut(), &name, &values)?;
     }
     Ok(())

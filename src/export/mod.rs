@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::catalog::Catalog;
-use crate::dataset::Definition;
+use crate::dataset::{self, Definition, Recipe};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Drive, KpmValue, Plan, Selection};
@@ -14,9 +14,6 @@ use crate::sql::{Block, Values, fill, statement, substitute};
 
 mod load;
 mod workload;
-
-/// The data set of the catalogue's workloads.
-const DATA_SET: &str = "dbdyno";
 
 /// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,9 +59,9 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     if let Some(error) = refusal(export.catalog, export.engine) {
         return Err(error);
     }
-    let set = export.catalog.dataset(DATA_SET)?;
+    let set = export.catalog.dataset(dataset::STANDARD)?;
     let definition = Definition::parse(&set.toml, &set.toml_path)?;
-    let tables = load::Tables { export, set, definition: &definition };
+    let tables = load::Tables { export, recipe: Recipe::new(export.engine, &definition, set) };
     let mut scripts = vec![
         Script::new("create.sql", export.template("schema", &Values::new())?),
         Script::new("load.sql", export.head()? + &tables.load()?),

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use dbdyno::dataset::{self, Checksum, Definition, LoadEvent, Request, Site, Table, Watch};
+use dbdyno::dataset::{self, Checksum, Definition, LoadEvent, Recipe, Request, Site, Table, Watch};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Rows, Session};
 use dbdyno::error::Kind;
 use dbdyno::model::rows::{PAD, RowFunction};
@@ -116,10 +116,12 @@ impl Fixture {
     fn site(&self) -> Site<'_> {
         Site {
             db: self.db.as_ref(),
-            engine: self.engine,
-            capabilities: engine::find(self.engine).unwrap().capabilities(),
-            definition: &self.definition,
-            blocks: &self.blocks,
+            recipe: Recipe {
+                engine: self.engine,
+                capabilities: engine::find(self.engine).unwrap().capabilities(),
+                definition: &self.definition,
+                blocks: &self.blocks,
+            },
             words: ["w", "lgwr", "da"].map(String::from).into(),
             lasting: true,
             label: "the test's target",
@@ -128,7 +130,7 @@ impl Fixture {
 
     /// Our own name for a table.
     fn own(&self, name: &str) -> String {
-        format!("{}{name}", self.site().capabilities.prefix)
+        format!("{}{name}", self.site().recipe.capabilities.prefix)
     }
 
     fn execute(&self, sql: &str) {
@@ -186,7 +188,7 @@ fn loads_once_is_reused_verified_and_warmed() {
         let (second, events) = ensure(&site, 1);
         assert_eq!((second.data_set_id, second.loads[0].loaded), (first.data_set_id, false));
         assert_eq!(events, [LoadEvent::Reused { table: "small".into(), rows: 16_000 }]);
-        dataset::warm(&site, &Table::new(&site, &TableRef::new("small"), ROWS)).unwrap();
+        dataset::warm(&site, &Table::new(&site.recipe, &TableRef::new("small"), ROWS)).unwrap();
         let small = fixture.own("small");
         fixture.execute(&format!("update {small} set amount = amount + 1, status = 1 where id = 5"));
         dataset::verify(&site, &request(1)).unwrap();
@@ -202,7 +204,7 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
     on_every_engine(|fixture| {
         let site = fixture.site();
         let default = ensure(&site, 2).0;
-        for org in &site.capabilities.orgs[1..] {
+        for org in &site.recipe.capabilities.orgs[1..] {
             let table = TableRef { kind: "small".into(), org: Some((*org).into()) };
             let request = Request { tables: vec![TableRef::new("small"), table.clone()], ..request(2) };
             let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
@@ -222,13 +224,13 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
             assert_eq!((facts["small_parts"], facts["small_rows"]), (parts, 16_000.0), "{org}");
             assert!(facts["small_mb"] > 4.0 && loaded.loads[1].index_bytes > 400_000, "{org}: {:?}", loaded.loads);
             assert_eq!(loaded.facts_for(&[TableRef::new("small")]), default.facts_for(&[]));
-            dataset::warm(&site, &dataset::tables(&site, &request)[1]).unwrap();
+            dataset::warm(&site, &dataset::tables(&site.recipe, &request)[1]).unwrap();
             let small = fixture.own(&table.name());
             assert_eq!(fixture.scalar(&format!("select key25 from {small} where id = 647")), "7");
         }
         let cleaned = dataset::drop_all(&site).unwrap();
         // A table per organisation, and ours that remember; a partition is no table of its own.
-        assert_eq!(cleaned.dropped.len(), site.capabilities.orgs.len() + 2, "{cleaned:?}");
+        assert_eq!(cleaned.dropped.len(), site.recipe.capabilities.orgs.len() + 2, "{cleaned:?}");
         assert!(cleaned.foreign.is_empty(), "{cleaned:?}");
     });
 }
@@ -239,9 +241,9 @@ fn all_engines_hold_the_same_rows_under_the_same_id() {
     on_every_engine(|fixture| {
         let site = fixture.site();
         let id = ensure(&site, 2).0.data_set_id;
-        let table = Table::new(&site, &TableRef::new("small"), ROWS);
+        let table = Table::new(&site.recipe, &TableRef::new("small"), ROWS);
         // As the database itself computes it, not as we expect it.
-        let rows = site.query(fixture.db.session().unwrap().as_mut(), "checksum", &table.values(&site)).unwrap();
+        let rows = site.query(fixture.db.session().unwrap().as_mut(), "checksum", &table.values(&site.recipe)).unwrap();
         seen.lock().unwrap().push((id, Checksum::from_rows(&rows).unwrap().to_string()));
     });
     let seen = seen.into_inner().unwrap();
@@ -271,7 +273,7 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
         let site = fixture.site();
         ensure(&site, 2);
         for sql in ["create table {}lgwr_lat (a int)", "create table {}mine (a int)"] {
-            fixture.execute(&sql.replace("{}", site.capabilities.prefix));
+            fixture.execute(&sql.replace("{}", site.recipe.capabilities.prefix));
         }
         let cleaned = dataset::drop_all(&site).unwrap();
         let dropped = ["lgwr_lat", "small", "state", "state_chunks"].map(|name| fixture.own(name));
