@@ -5,8 +5,10 @@
 set join_cache_level = 0
 
 -- name: hashes
--- a hash of the rows in the join buffer, which must hold the small table
-set join_cache_level = 4, join_buffer_size = 67108864, join_buffer_space_limit = 134217728
+-- A hash of the rows in the join buffer, which must hold the small table: for what does not fit the big table is read once
+-- more. 100 bytes a row (67 are used), at least 64 MB, and not 4 GB: the buffer counts in 32 bits.
+set join_cache_level = 4, join_buffer_size = least(greatest({{small_rows}} * 100, 67108864), 4294963200),
+  join_buffer_space_limit = 2 * least(greatest({{small_rows}} * 100, 67108864), 4294963200)
 
 -- name: DA-SCAN.declare
 declare v_n, v_ids bigint;
@@ -40,10 +42,21 @@ drop index if exists da_index on {{big}}
 -- Definitions of tables are not part of a transaction: another job may have made the index since it was dropped.
 create or replace index da_index on {{big}} (quantity)
 
+-- name: DA-INDEX.look
+select 1 as built from information_schema.statistics
+ where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = substring_index('{{big}}', '.', -1)
+   and index_name = 'da_index'
+
+-- name: DA-INDEX.declare
+declare v_count bigint;
+
 -- name: DA-INDEX.body
 execute immediate concat('create index da_index_', p_job, ' on {{big}} (quantity)');
+select count(*) into v_count from information_schema.statistics
+ where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = substring_index('{{big}}', '.', -1)
+   and index_name = concat('da_index_', p_job);
 execute immediate concat('drop index da_index_', p_job, ' on {{big}}');
-set v_rows = v_rows + {{big_rows}};
+set v_rows = v_rows + v_count;
 set v_commits = v_commits + 1;
 
 -- name: DA-JOIN-LOOP.join

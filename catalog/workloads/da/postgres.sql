@@ -68,13 +68,21 @@ create unlogged table if not exists {{prefix}}da_copy as select * from {{big}}
 -- name: drop-copy-no
 drop table if exists {{prefix}}da_copy
 
+-- name: DA-INDEX.look
+select 1 as built from pg_index where indexrelid = to_regclass('{{prefix}}da_index') and indisvalid
+
+-- name: DA-INDEX.declare
+v_count bigint;
+
 -- name: DA-INDEX.body
 execute 'create index da_index_' || p_job || ' on '
   || case '{{logging}}' when 'no' then '{{prefix}}da_copy' else '{{big}}' end || ' (quantity)';
 commit;
+perform 1 from pg_index where indexrelid = to_regclass('{{prefix}}da_index_' || p_job) and indisvalid;
+get diagnostics v_count = row_count;
 execute 'drop index {{prefix}}da_index_' || p_job;
 commit;
-v_rows := v_rows + {{big_rows}};
+v_rows := v_rows + v_count;
 v_commits := v_commits + 2;
 
 -- name: DA-INDEX.drop
