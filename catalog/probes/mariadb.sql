@@ -34,14 +34,17 @@ where variable_name in ('HANDLER_READ_KEY', 'ROWS_READ', 'HANDLER_READ_RND_NEXT'
   'HANDLER_DELETE')
 
 -- name: counters.blocks
--- pages of InnoDB; read with those that were read ahead
+-- Pages that the server asked its caches for, had to read, and wrote: InnoDB's, with those that were read ahead, and those of
+-- Aria (tables of org heap, the server's own tables, temporary tables on disk), which has a cache of its own.
 select
-  max(case variable_name when 'INNODB_BUFFER_POOL_READ_REQUESTS' then variable_value end) as logical_reads,
-  max(case variable_name when 'INNODB_PAGES_READ' then variable_value end) as physical_reads,
-  max(case variable_name when 'INNODB_PAGES_WRITTEN' then variable_value end) as blocks_written,
+  sum(case when variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'ARIA_PAGECACHE_READ_REQUESTS') then variable_value end)
+    as logical_reads,
+  sum(case when variable_name in ('INNODB_PAGES_READ', 'ARIA_PAGECACHE_READS') then variable_value end) as physical_reads,
+  sum(case when variable_name in ('INNODB_PAGES_WRITTEN', 'ARIA_PAGECACHE_WRITES') then variable_value end) as blocks_written,
   max(case variable_name when 'INNODB_DEADLOCKS' then variable_value end) as deadlocks
 from information_schema.global_status
-where variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN', 'INNODB_DEADLOCKS')
+where variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN', 'INNODB_DEADLOCKS',
+  'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_WRITES')
 
 -- name: counters.log
 -- With innodb_flush_log_at_trx_commit = 1 every write of the log is followed by one sync; up to 10.7 the syncs themselves
@@ -55,9 +58,12 @@ from information_schema.global_status
 where variable_name in ('INNODB_OS_LOG_WRITTEN', 'INNODB_OS_LOG_FSYNCS', 'INNODB_LOG_WRITES')
 
 -- name: counters.durability
--- a gauge: 1 if a commit waits until the log is on durable storage
-select @@global.innodb_flush_log_at_trx_commit in (1, 3) and @@global.innodb_flush_method not in ('nosync', 'littlesync')
-  as durable
+-- A gauge: 1 if a commit waits until the log is on durable storage. With a binary log InnoDB syncs when a transaction is
+-- prepared and leaves the commit itself to the binary log, from which it is recovered: that must be synced at every commit
+-- too. With innodb_flush_log_at_trx_commit = 3 InnoDB syncs at the commit as well.
+select (@@global.innodb_flush_log_at_trx_commit = 3
+    or @@global.innodb_flush_log_at_trx_commit = 1 and (@@global.log_bin = 0 or @@global.sync_binlog = 1))
+  and @@global.innodb_flush_method not in ('nosync', 'littlesync') as durable
 
 -- name: counters.instruments
 -- a gauge: 1 if the server instruments every statement, also each within a routine
@@ -86,6 +92,7 @@ where variable_name in ('INNODB_ADAPTIVE_HASH_INDEX', 'INNODB_BUFFER_POOL_SIZE',
   'INNODB_FLUSH_LOG_AT_TRX_COMMIT', 'INNODB_FLUSH_METHOD', 'INNODB_FLUSH_NEIGHBORS', 'INNODB_IO_CAPACITY',
   'INNODB_IO_CAPACITY_MAX', 'INNODB_LOG_BUFFER_SIZE', 'INNODB_LOG_FILE_SIZE', 'INNODB_LOG_FILE_BUFFERING', 'INNODB_PAGE_SIZE',
   'INNODB_PURGE_THREADS', 'INNODB_READ_IO_THREADS', 'INNODB_USE_NATIVE_AIO', 'INNODB_WRITE_IO_THREADS', 'LOG_BIN',
-  'MAX_CONNECTIONS', 'PERFORMANCE_SCHEMA', 'QUERY_CACHE_TYPE', 'SORT_BUFFER_SIZE', 'SYNC_BINLOG', 'TABLE_OPEN_CACHE',
+  'ARIA_BLOCK_SIZE', 'ARIA_PAGECACHE_BUFFER_SIZE', 'MAX_CONNECTIONS', 'PERFORMANCE_SCHEMA', 'QUERY_CACHE_TYPE',
+  'SORT_BUFFER_SIZE', 'SYNC_BINLOG', 'TABLE_OPEN_CACHE',
   'THREAD_CACHE_SIZE', 'THREAD_HANDLING', 'TX_ISOLATION', 'TRANSACTION_ISOLATION', 'USERSTAT')
 order by 1

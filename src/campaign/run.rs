@@ -120,6 +120,7 @@ fn measured(
     store.update_run(record)?;
     let facts = |selection: &Selection| {
         let mut facts = loaded.facts_for(&selection.tables);
+        let block_bytes = loaded.block_bytes(&selection.tables).or(block_bytes);
         facts.extend(block_bytes.map(|bytes| ("block_bytes".to_string(), bytes)));
         facts
     };

@@ -140,7 +140,9 @@ fn table_facts(site: &Site<'_>, session: &mut dyn Session, table: &Table, load: 
     }
     facts.insert(format!("{kind}_mb"), load.table_bytes as f64 / 1e6);
     let parts = site.query(session, "parts", &table.values(&site.recipe))?;
-    facts
-        .extend(parts.scalar().and_then(|parts| parts.parse().ok()).map(|parts: f64| (format!("{kind}_parts"), parts)));
+    for column in ["parts", "block_bytes"] {
+        let value = parts.get(0, column).and_then(|value| value.parse::<f64>().ok());
+        facts.extend(value.map(|value| (format!("{kind}_{column}"), value)));
+    }
     Ok(facts)
 }

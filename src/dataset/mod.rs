@@ -47,7 +47,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedDataset {
     /// Per table `<kind>_rows`, `<kind>_key25|125|320`, `<kind>_mb` (10^6 bytes as stored), `<kind>_parts`
-    /// (partitions; 1 if it has none).
+    /// (partitions; 1 if it has none), `<kind>_block_bytes` where an engine's tables have blocks of several sizes.
     pub tables: Vec<(TableRef, Facts)>,
     /// One per table; `loaded` is false where the rows were already there.
     pub loads: Vec<LoadResult>,
@@ -65,6 +65,12 @@ impl LoadedDataset {
             facts.extend(of_table.clone());
         }
         facts
+    }
+
+    /// Size of a block of the tables that a workload uses, where it is the tables' own.
+    pub fn block_bytes(&self, used: &[TableRef]) -> Option<f64> {
+        let facts = self.facts_for(used);
+        used.iter().find_map(|table| facts.get(&format!("{}_block_bytes", table.kind)).copied())
     }
 }
 

@@ -44,6 +44,7 @@ fn postgres_runs_every_workload_in_both_drives_and_its_counters_agree() {
 fn mariadb_runs_every_workload_in_both_drives_and_its_counters_agree() {
     let settings = [
         ("innodb_buffer_pool_size", "24M"),
+        ("aria_pagecache_buffer_size", "16M"),
         ("innodb_log_file_size", "32M"),
         ("performance_schema", "off"),
         ("innodb_stats_auto_recalc", "off"),

@@ -257,3 +257,22 @@ fn a_killed_session_fails_its_test_only() {
     assert!(tests[0]["first_error"].as_str().unwrap().to_lowercase().contains("conn"), "{}", tests[0]["first_error"]);
     assert_eq!(document["status"], "finished");
 }
+
+#[test]
+fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
+    let mut server = Existing::start(&[("innodb_flush_log_at_trx_commit", "1"), ("log_bin", "changes")]);
+    server.create_user("logged", "all");
+    // The server's default of sync_binlog leaves it to the operating system.
+    for (flush, sync, durable) in [(1, 0, false), (1, 1, true), (3, 0, true), (2, 1, false), (1, 100, false)] {
+        server.admin.execute(&format!("set global innodb_flush_log_at_trx_commit = {flush}")).unwrap();
+        server.admin.execute(&format!("set global sync_binlog = {sync}")).unwrap();
+        let line = format!(
+            "run {} --workload LGWR-LAT --size 0.01 --jobs 1 --warmup 0 --duration 300ms --quiet --format json",
+            server.url("logged")
+        );
+        let test = with_password(&Desk::new(), &line, SECRET).ok().json()["tests"][0].clone();
+        let reasons = test["verdict"]["reasons"].as_array().unwrap();
+        let relaxed = reasons.iter().any(|reason| reason["code"] == "durability");
+        assert_eq!(!relaxed, durable, "flush {flush}, sync_binlog {sync}: {reasons:#?}");
+    }
+}

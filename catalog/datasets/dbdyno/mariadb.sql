@@ -63,7 +63,12 @@ partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 
 )
 
 -- name: parts
-select count(*) as parts from information_schema.partitions
+-- Partitions, and the size of a block: tables of Aria have one of their own.
+select count(*) as parts,
+       (select case when engine = 'Aria' then @@global.aria_block_size else @@global.innodb_page_size end
+          from information_schema.tables
+         where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = '{{name}}') as block_bytes
+  from information_schema.partitions
  where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = '{{name}}'
 
 -- name: row-select
