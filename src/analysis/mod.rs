@@ -11,6 +11,7 @@ pub mod heatmap;
 pub mod kpm;
 pub mod limiter;
 pub mod little;
+pub mod parts;
 pub mod price;
 pub mod published;
 pub mod ramp;

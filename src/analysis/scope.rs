@@ -4,7 +4,7 @@ use super::tiers::{DEVICE_READ_BYTES, device_read_bytes};
 use crate::model::{Claim, Expr, Facts, Reason, Status, TestResult};
 
 /// Our own counts that a claim may name.
-const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
+pub(super) const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
 
 /// Counters whose value counts, not its growth.
 const GAUGES: [&str; 2] = ["durable", "instruments"];

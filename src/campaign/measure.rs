@@ -149,7 +149,9 @@ impl Measuring<'_> {
             clock_step_s,
         };
         let workload = &selection.workload;
-        result.verdict = analysis::judge(&result, &workload.contract, &workload.crosscheck, &context);
+        let mut reasons = analysis::judge(&result, &workload.contract, &workload.crosscheck, &context).reasons;
+        reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
+        result.verdict = Verdict::from_reasons(reasons);
         result
     }
 

@@ -86,6 +86,7 @@ fn selection(op_ns: u64, duration_s: f64) -> Selection {
         facts: Facts::new(),
         answer: None,
         answer_step: None,
+        contract: Vec::new(),
     };
     Selection {
         workload: workload(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Bind, Expr, Facts, Workload};
+use super::{Answer, Bind, Claim, Expr, Facts, Workload};
 
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +180,8 @@ pub struct PartPlan {
     /// What is checked before timing, and the statement whose result is checked, if the answer names one.
     pub answer: Option<Answer>,
     pub answer_step: Option<BoundStatement>,
+    /// Claims of the workload: of a part of a mix those about its own counts are judged.
+    pub contract: Vec<Claim>,
 }
 
 /// A workload with parameters, compiled for one engine and drive, and its ramp.

@@ -78,6 +78,7 @@ pub(super) fn part(target: &Target<'_>, harness: &Harness<'_>, entry: &Entry, pa
         facts: values::own_facts(workload, params, target.size_gb),
         answer: workload.answer.clone(),
         answer_step: compiler.answer_step()?,
+        contract: workload.contract.clone(),
     })
 }
 

@@ -93,6 +93,20 @@ fn every_workload_plans_on_every_engine_or_says_why_not() {
 }
 
 #[test]
+fn every_part_of_a_mix_that_reads_tables_claims_its_rows() {
+    let catalog = catalog();
+    let mut judged = 0;
+    for part in catalog.workloads().flat_map(|workload| &workload.parts) {
+        let workload = &catalog.find(&part.workload).unwrap().entry.workload;
+        if workload.group != "CPU" {
+            assert!(workload.contract.iter().any(|claim| claim.what == "rows"), "{} claims no rows", workload.id);
+            judged += 1;
+        }
+    }
+    assert!(judged >= 12, "{judged} parts");
+}
+
+#[test]
 fn every_suite_plans_on_every_engine() {
     let catalog = catalog();
     for (engine, capabilities) in engines() {

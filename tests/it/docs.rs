@@ -112,6 +112,33 @@ fn own_workloads_with_own_tables_go_through_everything_on_every_engine() {
     }
 }
 
+/// Text files below a directory.
+fn files_below(dir: &std::path::Path) -> Vec<(std::path::PathBuf, String)> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: std::path::PathBuf| match path.is_dir() {
+        true => files_below(&path),
+        false => std::fs::read_to_string(&path).map(|text| (path, text)).into_iter().collect(),
+    };
+    entries.flat_map(read).collect()
+}
+
+#[test]
+fn every_decision_that_sources_and_documents_name_exists() {
+    let mut named = 0;
+    for dir in ["src", "catalog", "docs", "examples", "scripts"] {
+        for (file, text) in files_below(std::path::Path::new(dir)) {
+            for rest in
+                text.split("docs/decisions/").skip(1).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            {
+                let name = format!("docs/decisions/{}.md", rest.split(".md").next().unwrap());
+                assert!(std::path::Path::new(&name).exists(), "{} names {name}", file.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 0, "no source names a decision any more");
+}
+
 #[test]
 fn every_file_that_the_documents_link_to_exists() {
     for name in ["README.md", "ARCHITECTURE.md", "METHODOLOGY.md", "BIAS.md", "CONTRIBUTING.md", "CHANGELOG.md"] {

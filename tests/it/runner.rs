@@ -49,6 +49,7 @@ fn selection(statement: &str, window: Window) -> Selection {
         facts: Facts::new(),
         answer: None,
         answer_step: None,
+        contract: Vec::new(),
     };
     Selection {
         workload: workload(),

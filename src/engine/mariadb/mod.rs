@@ -1,7 +1,7 @@
 //! MariaDB: our own blocking client on the packets and login methods of the `mysql_common` crate.
 //!
 //! Packets of the login, errors and descriptions of columns are the library's; framing, buffers and the hot loop are
-//! ours (docs/decisions/0009-own-mariadb-client.md).
+//! ours (docs/decisions/0010-own-mariadb-client.md).
 //!
 //! `url` and `options` where to connect, `password` with what, `connect` opens, `wire` frames packets, `reply` reads
 //! results, `session` runs control statements, `job` the client drive and the procedures of one transaction, `routine`

@@ -1,0 +1,120 @@
+//! The parts of a mixed workload: the claims of each about our own counts (rows per op), judged on what that part counted.
+//! What the database counts cannot be told apart by parts: those claims are the mix's own.
+
+use super::contract;
+use super::scope::OWN;
+use crate::model::{Claim, PartFigures, PartPlan, Reason, TestResult};
+
+/// The reasons that follow from the contracts of the parts; none for a workload that is its own only part.
+pub fn judge(result: &TestResult, plans: &[PartPlan], engine: &str) -> Vec<Reason> {
+    if plans.len() < 2 {
+        return Vec::new();
+    }
+    let parts = plans.iter().zip(&result.parts);
+    parts.flat_map(|(plan, figures)| of_part(result, plan, figures, engine)).collect()
+}
+
+fn of_part(result: &TestResult, plan: &PartPlan, figures: &PartFigures, engine: &str) -> Vec<Reason> {
+    let claims: Vec<Claim> = plan.contract.iter().filter(|claim| is_of_own_counts(claim)).cloned().collect();
+    let named = |reason: Reason| Reason { text: format!("{}: {}", plan.workload, reason.text), ..reason };
+    contract::judge(&alone(result, plan, figures), &claims, engine).into_iter().map(named).collect()
+}
+
+/// A claim that needs nothing but what the jobs counted themselves.
+fn is_of_own_counts(claim: &Claim) -> bool {
+    let own = |name: &str| OWN.contains(&name);
+    own(&claim.what) && claim.per.as_deref().is_none_or(own) && claim.when.as_deref().is_none_or(own)
+}
+
+/// The test as if there were only this part: its parameters and facts, and what its jobs counted in the window.
+fn alone(result: &TestResult, plan: &PartPlan, figures: &PartFigures) -> TestResult {
+    let mut facts = result.facts.clone();
+    facts.extend(plan.facts.clone());
+    TestResult {
+        params: figures.params.clone(),
+        jobs: figures.jobs,
+        window: figures.tally.clone(),
+        total: figures.tally.clone(),
+        facts,
+        ..result.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+    use crate::model::{Expr, JobCode, LatencySummary, Status, Tally};
+
+    fn claim(what: &str, per: &str) -> Claim {
+        let bound = Some(Expr("rpt".into()));
+        Claim {
+            what: what.into(),
+            per: Some(per.into()),
+            min: bound.clone(),
+            max: bound,
+            because: "rows are missing".into(),
+            ..Claim::default()
+        }
+    }
+
+    fn plan(workload: &str, contract: Vec<Claim>) -> PartPlan {
+        PartPlan {
+            workload: workload.into(),
+            params: [("rpt".to_string(), "2".to_string())].into(),
+            chosen: Default::default(),
+            code: JobCode::Bulk { table: String::new(), batch: 1 },
+            work: Expr("1".into()),
+            commits: false,
+            setup: vec![],
+            teardown: vec![],
+            session: vec![],
+            facts: Default::default(),
+            answer: None,
+            answer_step: None,
+            contract,
+        }
+    }
+
+    fn figures(plan: &PartPlan, ops: u64, rows: u64) -> PartFigures {
+        PartFigures {
+            workload: plan.workload.clone(),
+            params: plan.params.clone(),
+            chosen: plan.chosen.clone(),
+            jobs: 1,
+            tally: Tally { ops, rows, ..Tally::default() },
+            ops_per_s: 1.0,
+            units_per_s: 1.0,
+            latency: LatencySummary::default(),
+        }
+    }
+
+    /// The texts for a mix of a part that finds its rows and one that finds `rows` in 100 ops.
+    fn reasons(rows: u64, contract: &[Claim]) -> Vec<(Status, String)> {
+        let plans = [plan("T-WHOLE", contract.to_vec()), plan("T-EMPTY", contract.to_vec())];
+        let parts = vec![figures(&plans[0], 100, 200), figures(&plans[1], 100, rows)];
+        let result = TestResult { parts, ..fixture::result() };
+        judge(&result, &plans, "postgres").into_iter().map(|reason| (reason.status, reason.text)).collect()
+    }
+
+    #[test]
+    fn a_part_without_its_rows_breaks_the_mix_and_is_named() {
+        assert_eq!(reasons(200, &[claim("rows", "ops")]), []);
+        let text = "T-EMPTY: rows per ops = 0, must be at least 2: rows are missing".to_string();
+        assert_eq!(reasons(0, &[claim("rows", "ops")]), [(Status::Invalid, text)]);
+    }
+
+    #[test]
+    fn claims_about_the_databases_counters_are_the_mixs_own() {
+        assert_eq!(reasons(0, &[claim("physical_reads", "ops"), claim("rows", "logical_reads")]), []);
+        let durable = Claim { when: Some("durable".into()), ..claim("rows", "ops") };
+        assert_eq!(reasons(0, &[durable]), []);
+    }
+
+    #[test]
+    fn a_simple_workload_has_no_parts_to_judge() {
+        let plan = plan("T-EMPTY", vec![claim("rows", "ops")]);
+        let result = TestResult { parts: vec![figures(&plan, 100, 0)], ..fixture::result() };
+        assert_eq!(judge(&result, &[plan], "postgres"), []);
+    }
+}
