@@ -131,8 +131,8 @@ pub enum Show {
     Suite {
         /// Suite id: orabench, benchware, peakmarks, quick, standard, full
         id: String,
-        /// Nominal size in GB, which fixed work may depend on [default: the suite's, else that of the publication]
-        #[arg(long, value_name = "GB")]
+        /// Nominal size in GB, which fixed work may depend on [default: that of the publication, else the suite's]
+        #[arg(long, value_name = "GB", allow_hyphen_values = true)]
         size: Option<f64>,
     },
 }
@@ -270,7 +270,7 @@ pub struct TargetArgs {
     /// ~/.pgpass or ~/.my.cnf, or a prompt)
     #[arg(default_value = "sqlite")]
     pub target: String,
-    /// Nominal size in GB: big table = size x 1,000,000 rows [default: the suite's or profile's]
+    /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the suite's]
     #[arg(long, value_name = "GB", allow_hyphen_values = true)]
     pub size: Option<f64>,
     /// Size profile, XS to XL: settings of a private server [default: the suite's]

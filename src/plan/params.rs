@@ -18,7 +18,8 @@ pub(super) fn complete(workload: &Workload, engine: &str, given: &Params, place:
     }
     let value = |param: &Param| {
         let value = given.get(&param.name).unwrap_or_else(|| default(param, engine));
-        check(param, value).map_err(|what| Error::usage(place, what)).map(|()| (param.name.clone(), value.clone()))
+        let checked = checked(param, value).map_err(|what| Error::usage(place, what))?;
+        Ok((param.name.clone(), checked))
     };
     workload.params.iter().map(value).collect()
 }
@@ -29,7 +30,8 @@ fn default<'a>(param: &'a Param, engine: &str) -> &'a String {
 
 /// The complete parameters' values that differ from the engine's defaults.
 pub(super) fn chosen(workload: &Workload, engine: &str, complete: &Params) -> Params {
-    let differs = |param: &&Param| complete.get(&param.name).is_some_and(|value| value != default(param, engine));
+    let usual = |param: &Param| checked(param, default(param, engine)).ok();
+    let differs = |param: &&Param| complete.get(&param.name).is_some_and(|value| Some(value) != usual(param).as_ref());
     let chosen = workload.params.iter().filter(differs).map(|param| &param.name);
     chosen.filter_map(|name| Some((name.clone(), complete.get(name)?.clone()))).collect()
 }
@@ -52,20 +54,17 @@ fn unknown_param(workload: &Workload, name: &str, place: &str) -> Error {
     }
 }
 
-fn check(param: &Param, value: &str) -> std::result::Result<(), String> {
+/// The value as it goes into SQL, hashes and claims. A number has one spelling, whatever was typed: `+5` and `05` are 5.
+fn checked(param: &Param, value: &str) -> std::result::Result<String, String> {
     let Param { name, values, min, max, .. } = param;
     if !values.is_empty() {
-        let allowed = values.iter().any(|allowed| allowed == value);
-        return if allowed {
-            Ok(())
-        } else {
-            Err(format!("{name}={value} is not allowed; allowed: {}", values.join(", ")))
-        };
+        let listed = values.iter().find(|allowed| *allowed == value).cloned();
+        return listed.ok_or_else(|| format!("{name}={value} is not allowed; allowed: {}", values.join(", ")));
     }
-    let fits = |number: i64| min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max);
-    match value.parse::<i64>() {
-        Ok(number) if fits(number) => Ok(()),
-        _ => Err(format!("{name}={value} is not allowed; allowed: whole numbers{}", range(*min, *max))),
+    let fits = |number: &i64| min.is_none_or(|min| *number >= min) && max.is_none_or(|max| *number <= max);
+    match value.parse::<i64>().ok().filter(fits) {
+        Some(number) => Ok(number.to_string()),
+        None => Err(format!("{name}={value} is not allowed; allowed: whole numbers{}", range(*min, *max))),
     }
 }
 

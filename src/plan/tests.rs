@@ -258,6 +258,19 @@ fn parameters_come_from_alias_engine_and_default() {
 }
 
 #[test]
+fn a_number_has_one_spelling_in_sql_parameters_and_hash() {
+    let hash = |text: &str| planned(text, lite()).selections.remove(0).hash;
+    for spelling in ["+5", "05", "-0", "+0005"] {
+        let selection = planned(&format!("T-WRITE:update_pct={spelling}"), lite()).selections.remove(0);
+        let plain = if spelling == "-0" { "0" } else { "5" };
+        assert_eq!((selection.params["update_pct"].as_str(), selection.chosen["update_pct"].as_str()), (plain, plain));
+        assert_eq!(hash(&format!("T-WRITE:update_pct={spelling}")), hash(&format!("T-WRITE:update_pct={plain}")));
+    }
+    assert!(planned("T-WRITE:update_pct=+20", lite()).selections[0].chosen.is_empty(), "it is the default");
+    assert!(refused("T-READ:rows=+1", lite()).contains("allowed: 1, 25"), "words of a list are taken as they are");
+}
+
+#[test]
 fn bad_requests_are_one_line_and_say_what_is_allowed() {
     let line = refused("T-READ:rows=7", server());
     assert_eq!(line, "--workload T-READ:rows=7: rows=7 is not allowed; allowed: 1, 25");

@@ -48,6 +48,9 @@ fn impossible_values_say_what_is_possible() {
     refused("run --size 0", 2, &["--size", "0.01"]);
     refused("run --size -1", 2, &["--size", "0.01"]);
     refused("run --size huge", 2, &["--size", "huge"]);
+    for size in ["nan", "inf", "1e300", "-1", "0"] {
+        refused(&format!("show suite orabench --size {size}"), 2, &["--size", "is no size", "0.01"]);
+    }
     refused("run --label x", 2, &["--label", "key=value"]);
     refused("run postgres --port 70000", 2, &["--port", "70000"]);
     refused("run --drive database --workload SRV-QUERY1", 2, &["SRV-QUERY1", "sqlite", "database"]);

@@ -7,6 +7,7 @@ use crate::campaign::host_cpus;
 use crate::catalog::{Catalog, Suite, SuiteEntry};
 use crate::cli::context::Context;
 use crate::cli::out;
+use crate::cli::setting::check_size;
 use crate::engine::{ENGINES, Engine};
 use crate::error::Result;
 use crate::plan::{self, DEFAULT_SIZE_GB, Prospect};
@@ -14,12 +15,14 @@ use crate::plan::{self, DEFAULT_SIZE_GB, Prospect};
 /// Shows a suite at a nominal size.
 ///
 /// # Errors
-/// Unknown suite or format, a broken catalogue.
+/// Unknown suite or format, an impossible size, a broken catalogue.
 pub fn show(context: &Context, id: &str, size_gb: Option<f64>) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let catalog = context.catalog()?;
     let suite = catalog.suite(id)?;
-    let size_gb = size_gb.or(suite.size_gb).or(suite.published_gb).unwrap_or(DEFAULT_SIZE_GB);
+    // The work of a published suite is printed as published, whatever size it runs at by default.
+    let size_gb = size_gb.or(suite.published_gb).or(suite.size_gb).unwrap_or(DEFAULT_SIZE_GB);
+    check_size(size_gb)?;
     let tests = tests(&catalog, suite, size_gb)?;
     if format == "json" {
         return out::json(&json!({ "suite": suite.id, "title": suite.title, "about": suite.about, "size_gb": size_gb,
