@@ -11,6 +11,7 @@ pub mod measure;
 pub mod overhead;
 pub mod platform;
 pub mod probing;
+mod room;
 pub mod run;
 
 pub use answers::check as check_answers;

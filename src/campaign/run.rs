@@ -9,6 +9,7 @@ use super::evict::Evictor;
 use super::measure::{Measuring, host_cpus};
 use super::platform::{Keep, Platform, PlatformRequest};
 use super::probing::Probing;
+use super::room;
 use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Recipe, Request, Site, Table, Watch};
 use crate::engine::{self, Access};
@@ -55,6 +56,7 @@ pub struct Ended {
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     let platform = open(campaign)?;
     let result = adapted(campaign, &platform)
+        .and_then(|plan| room::fitted(plan, &platform, campaign.events))
         .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..campaign.clone() }, &platform, store));
     let closed = platform.close(campaign.events);
     let ended = result?;

@@ -10,6 +10,7 @@ use crate::engine::{self, Capabilities, Engine};
 use crate::error::{Error, Result};
 use crate::model::{Drive, Plan, Target};
 use crate::plan;
+use crate::server;
 
 /// Suite if neither a suite nor a workload is named.
 const DEFAULT_SUITE: &str = "quick";
@@ -61,8 +62,10 @@ impl Setting {
         let given_gb = args.size.or(first.and_then(|suite| suite.size_gb));
         let size_gb = given_gb.unwrap_or(profile.size_gb);
         check_size(size_gb)?;
+        let settings = profile.settings.get(engine.name()).cloned().unwrap_or_default();
         Ok(Setting {
-            settings: profile.settings.get(engine.name()).cloned().unwrap_or_default(),
+            // Loading has as many sessions as there are processors.
+            settings: server::with_room(engine.name(), &settings, host_cpus() + plan::OWN_SESSIONS),
             target,
             engine,
             profile: profile.clone(),
@@ -74,6 +77,12 @@ impl Setting {
             drive: args.drive.map(drive),
             seed: u64::from(args.seed),
         })
+    }
+
+    /// The settings of the profile; a private server gets room for all sessions of the plan.
+    pub fn settings_for(&self, plan: &Plan) -> BTreeMap<String, String> {
+        let sessions = plan::most_jobs(plan) + plan::OWN_SESSIONS;
+        server::with_room(self.engine.name(), &self.settings, sessions)
     }
 
     /// The closed plan; `run` adds ramp and window.

@@ -22,6 +22,8 @@ pub mod null;
 pub mod postgres;
 #[cfg(any(feature = "mariadb", feature = "postgres"))]
 mod remote;
+#[cfg_attr(not(any(feature = "mariadb", feature = "postgres")), allow(dead_code))]
+mod room;
 mod running;
 #[cfg(any(feature = "mariadb", feature = "postgres"))]
 mod slices;
@@ -47,6 +49,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 pub use attend::attended;
 
 pub use crate::sql::Placeholder;
+pub use room::SessionRoom;
 
 /// What an engine can do, asked instead of its name.
 #[derive(Debug, Clone, Copy)]
@@ -164,6 +167,13 @@ pub trait Database: Send + Sync {
     /// Cancels the statements that run in any session of this database, soon; those sessions get class `Cancelled` and
     /// stay usable. A statement that begins afterwards is not touched. For an interrupt, not for the end of a window.
     fn cancel(&self) {}
+    /// How many more sessions may be opened, if there is a limit and it can be found out.
+    ///
+    /// # Errors
+    /// If no session can be opened, or the server does not understand the question.
+    fn session_room(&self) -> Result<Option<SessionRoom>, EngineError> {
+        Ok(None)
+    }
     /// A drive of the engine that this server or user cannot have, with the reason.
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         None

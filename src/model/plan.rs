@@ -225,6 +225,8 @@ pub struct Plan {
     pub seed: u64,
     /// Nominal size in GB.
     pub size_gb: f64,
+    /// The numbers of jobs are the user's own: what cannot be had of them is an error, not left out.
+    pub jobs_given: bool,
     /// Tables to load, each once; the small ones first.
     pub tables: Vec<TableRef>,
     pub selections: Vec<Selection>,

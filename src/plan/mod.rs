@@ -12,6 +12,7 @@ mod pace;
 mod params;
 mod prospect;
 mod select;
+mod sessions;
 mod show;
 mod values;
 
@@ -21,6 +22,7 @@ mod tests;
 pub use describe::describe;
 pub use jobs::{jobs_note, parse as parse_jobs};
 pub use prospect::{Prospect, prospects};
+pub use sessions::{Fitted, OWN_SESSIONS, list as list_jobs, most_jobs, within};
 pub use show::{Shown, show};
 
 /// Nominal size if neither the user nor a suite gives one.
@@ -105,7 +107,8 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let largest = suites.iter().filter_map(|suite| suite.size_gb).reduce(f64::max);
     let size_gb = request.size_gb.or(largest).unwrap_or(DEFAULT_SIZE_GB);
     let (tables, selections, left_out) = Default::default();
-    Ok(Plan { engine: request.engine.clone(), suite, seed: request.seed, size_gb, tables, selections, left_out })
+    let (engine, seed, jobs_given) = (request.engine.clone(), request.seed, request.jobs.is_some());
+    Ok(Plan { engine, suite, seed, size_gb, jobs_given, tables, selections, left_out })
 }
 
 fn unavailable(text: &str, id: &str, reason: &str, request: &Request) -> Error {

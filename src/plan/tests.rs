@@ -470,3 +470,34 @@ fn shows_the_sql_in_the_order_in_which_it_runs() {
     );
     assert!(pieces(lite()).iter().all(|piece| !piece.sql.contains('?')), "what is shown can be run as it is");
 }
+
+#[test]
+fn what_a_server_has_no_sessions_for_is_left_out_with_the_reason() {
+    let plan = published(Request { size_gb: Some(1.0), ..server() });
+    assert_eq!(most_jobs(&plan), 32, "1..auto of four cores");
+    let fitted = within(&plan, 32, "no");
+    assert_eq!((fitted.plan, fitted.steps.len(), fitted.shortened), (plan.clone(), 0, 0));
+    let fitted = within(&plan, 1, "the server has room for 1 job");
+    let steps: Vec<_> = fitted.steps.iter().map(|(label, jobs)| (label.as_str(), jobs.as_slice())).collect();
+    assert_eq!(steps, [("P1", [2].as_slice())]);
+    assert_eq!(fitted.plan.selections[0].ramp, Ramp::Fixed(vec![1, 1]));
+    assert_eq!((fitted.plan.selections[1].ramp.clone(), fitted.shortened), (Ramp::Auto { from: 1, max: 1 }, 4));
+    let last = fitted.plan.left_out.last().unwrap();
+    assert_eq!(last, &("P1".to_string(), "2 jobs: the server has room for 1 job".to_string()));
+    assert_eq!(most_jobs(&fitted.plan), 1);
+    assert!(within(&plan, 0, "none").plan.selections.is_empty());
+}
+
+#[test]
+fn jobs_of_a_mixed_workload_stay_multiples_of_its_parts_in_little_room() {
+    let plan = planned("T-MIXED", Request { jobs: Some("1..auto".into()), ..server() });
+    let fitted = within(&plan, 7, "no");
+    assert_eq!(fitted.plan.selections[0].ramp, Ramp::Auto { from: 2, max: 6 });
+    let none = within(&plan, 1, "no");
+    assert_eq!((none.plan.selections.len(), none.steps), (0, vec![("T-MIXED".to_string(), vec![2])]));
+}
+
+#[test]
+fn numbers_of_jobs_are_listed_as_in_a_sentence() {
+    assert_eq!([list_jobs(&[128]), list_jobs(&[128, 256, 512])], ["128", "128, 256 and 512"]);
+}

@@ -91,6 +91,11 @@ impl ServerKind for MariaDbServer {
         command
     }
 
+    fn session_settings(&self) -> &'static [&'static str] {
+        // With a thread kept for each, no job waits for a new one.
+        &["max_connections", "thread_cache_size"]
+    }
+
     fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
         let init = place.home.join(INIT_FILE);
         fs::write(&init, init_text()).map_err(|error| unusable(&init, &error))?;

@@ -23,6 +23,7 @@ mod mariadb;
 mod marker;
 mod postgres;
 mod process;
+mod room;
 mod space;
 mod url;
 
@@ -30,6 +31,7 @@ pub use binaries::Binaries;
 pub use fetch::{Fetched, cache_dir, fetch};
 pub use fit::{Machine, Needs};
 pub use lock::lock_file;
+pub use room::with_room;
 pub use space::free_bytes;
 
 use account::Account;
@@ -65,6 +67,8 @@ trait ServerKind: Sync {
     fn how_to_install(&self) -> &'static str;
     /// Command that creates an empty database in the home.
     fn create(&self, binaries: &Binaries, place: &Place) -> Command;
+    /// Settings that say how many sessions there can be, which a run with more jobs raises.
+    fn session_settings(&self) -> &'static [&'static str];
     /// Writes the configuration.
     fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()>;
     /// Command that runs the server in the foreground.

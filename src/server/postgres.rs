@@ -91,6 +91,10 @@ impl ServerKind for PostgresServer {
         command
     }
 
+    fn session_settings(&self) -> &'static [&'static str] {
+        &["max_connections"]
+    }
+
     fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
         let path = place.home.join(CONFIG_FILE);
         let known = known_settings(settings, self.created_by(place).as_deref());

@@ -31,6 +31,7 @@ mod reports;
 mod resume;
 mod runner;
 mod scale;
+mod sessions;
 mod storage;
 mod store;
 mod suites;

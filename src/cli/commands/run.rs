@@ -33,12 +33,13 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     for (workload, reason) in &plan.left_out {
         console.note(&format!("{workload} is left out: {reason}"));
     }
+    let settings = setting.settings_for(&plan);
     let campaign = Campaign {
         catalog: &catalog,
         plan: &plan,
         plan_without: &|drive| setting.plan_without(&catalog, Some(args), drive),
         target: &setting.target,
-        settings: &setting.settings,
+        settings: &settings,
         keep: setting.keep,
         ask_password: ask_password(context),
         name: args.name.clone(),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::engine::running::Running;
 use crate::engine::{
     Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
-    Session, Version, client_loop,
+    Session, SessionRoom, Version, client_loop,
 };
 use crate::model::{Drive, JobCode};
 
@@ -26,6 +26,7 @@ mod options;
 mod password;
 mod provision;
 mod reply;
+mod room;
 mod routine;
 mod session;
 mod url;
@@ -171,6 +172,9 @@ impl Database for MariaDatabase {
     }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
+    }
+    fn session_room(&self) -> Result<Option<SessionRoom>, EngineError> {
+        room::ask(&mut self.open_session("")?)
     }
     fn load_method(&self) -> &'static str {
         "load-data-local"

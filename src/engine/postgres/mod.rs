@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::engine::running::Running;
 use crate::engine::{
     Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
-    Session, Version, client_loop,
+    Session, SessionRoom, Version, client_loop,
 };
 use crate::model::{Drive, JobCode};
 
@@ -27,6 +27,7 @@ mod local;
 mod password;
 mod provision;
 mod reply;
+mod room;
 mod routine;
 mod session;
 mod url;
@@ -159,6 +160,9 @@ impl Database for PgDatabase {
         let mut keys = Vec::new();
         self.running.each(|key| keys.push(key.clone()));
         keys.iter().for_each(CancelKey::cancel);
+    }
+    fn session_room(&self) -> Result<Option<SessionRoom>, EngineError> {
+        room::ask(&mut self.open_session(&[])?)
     }
     fn load_method(&self) -> &'static str {
         "copy-binary"

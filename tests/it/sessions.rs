@@ -1,0 +1,62 @@
+//! More jobs than a server has room for: a private one is given the room, of an existing one it is said beforehand.
+
+use crate::support::{Desk, Done, PRIVATE, Server, finished};
+
+const SECRET: &str = "tr0ub4dor-and-3";
+const ARGS: &str = "--size 0.01 --warmup 0 --duration 300ms --format json";
+
+#[test]
+fn a_private_server_has_room_for_every_job_of_the_run() {
+    for server in PRIVATE {
+        let desk = Desk::new();
+        // Profile XS has 100 connections, of which some are ours.
+        let line = format!("run {} {ARGS} --workload SRV-QUERY1 --jobs 150", server.engine);
+        let run = desk.run(&line).ok();
+        let document = run.json();
+        let test = &document["tests"][0];
+        assert_eq!((test["jobs"].as_u64(), &test["first_error"]), (Some(150), &serde_json::Value::Null), "{test:#}");
+        assert!(test["ops"].as_u64().unwrap() >= 150, "{test:#}");
+        assert!(!test["verdict"]["reasons"].to_string().contains("\"failed\""), "{test:#}");
+        let room: u32 = document["disclosure"]["settings"]["max_connections"].as_str().unwrap().parse().unwrap();
+        assert!(room > 150, "{room}");
+    }
+}
+
+/// Runs with the password of the user whom the server knows.
+fn run_as(desk: &Desk, line: &str) -> Done {
+    let mut command = desk.command(line);
+    command.env("PGPASSWORD", SECRET);
+    finished(command, line)
+}
+
+#[test]
+fn jobs_that_an_existing_server_has_no_room_for_are_refused_before_anything_is_measured() {
+    // It has 40 connections, 3 of them for superusers.
+    let (desk, server) = (Desk::new(), Server::start());
+    server.create_user("crowd", SECRET, true);
+    let url = server.url("crowd");
+    let line = format!("run {url} {ARGS} --workload SRV-QUERY1 --jobs 1,2,64 --quiet");
+    let words = ["--jobs", "64 jobs", "room for 34", "max_connections = 40, 3 kept for superusers, 0 in use"];
+    run_as(&desk, &line).fails(2, &words);
+    assert!(desk.runs().is_empty(), "nothing was run");
+    server.admin("postgres").execute("alter role crowd connection limit 10").unwrap();
+    run_as(&desk, &line).fails(2, &["room for 7", "connection limit of the user = 10"]);
+}
+
+#[test]
+fn steps_of_a_suite_that_an_existing_server_has_no_room_for_are_left_out_with_one_line() {
+    let (desk, server) = (Desk::new(), Server::start());
+    server.create_user("guest", SECRET, true);
+    std::fs::create_dir_all(desk.path("own/suites")).unwrap();
+    let suite = "id = 'wide'\ntitle = 'wide'\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,64,128'\n";
+    std::fs::write(desk.path("own/suites/wide.toml"), suite).unwrap();
+    let own = desk.path("own").display().to_string();
+    let line = format!("run {} {ARGS} --catalog {own} --suite wide", server.url("guest"));
+    let run = run_as(&desk, &line).ok();
+    let document = run.json();
+    let jobs: Vec<_> = document["tests"].as_array().unwrap().iter().map(|test| test["jobs"].as_u64()).collect();
+    assert_eq!(jobs, [Some(1)], "{}", run.stderr);
+    let said: Vec<_> = run.stderr.lines().filter(|line| line.contains("left out are")).collect();
+    assert_eq!(said.len(), 1, "{}", run.stderr);
+    assert!(said[0].contains("room for 34 jobs") && said[0].ends_with("SRV-QUERY1 at 64 and 128"), "{said:?}");
+}
