@@ -38,3 +38,15 @@ pub struct Profile {
     #[serde(default)]
     pub settings: BTreeMap<String, BTreeMap<String, String>>,
 }
+
+/// The name of a setting of the cache of each session, in MB (2^20 bytes), of an engine that has no cache for all.
+const CACHE_OF_SESSION: &str = "cache_mb";
+
+impl Profile {
+    /// Bytes of the cache that a session of this engine reads from, if the profile says; that of all sessions, or the
+    /// session's own where the engine has no other.
+    pub fn cache_bytes(&self, engine: &str) -> Option<f64> {
+        let own = self.settings.get(engine).and_then(|settings| settings.get(CACHE_OF_SESSION)?.parse().ok());
+        own.or(self.cache_mb).map(|mb: f64| mb * 1_048_576.0)
+    }
+}

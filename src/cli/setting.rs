@@ -34,7 +34,7 @@ pub struct Setting {
     pub settings: BTreeMap<String, String>,
     pub profile: Profile,
     pub size_gb: f64,
-    /// Neither the arguments nor the suite give the size.
+    /// The size is that of the profile: neither `--size` nor a suite gives another.
     pub size_is_of_profile: bool,
     pub keep: Keep,
     suites: Vec<String>,
@@ -59,7 +59,7 @@ impl Setting {
         let suites = suites(args);
         let first = suites.first().map(|name| catalog.suite(name)).transpose()?;
         let profile = profile(catalog, args, first)?;
-        let given_gb = args.size.or(first.and_then(|suite| suite.size_gb));
+        let given_gb = args.size.or(size_of_suite(args, first));
         let size_gb = given_gb.unwrap_or(profile.size_gb);
         check_size(size_gb)?;
         let settings = profile.settings.get(engine.name()).cloned().unwrap_or_default();
@@ -83,6 +83,14 @@ impl Setting {
     pub fn settings_for(&self, plan: &Plan) -> BTreeMap<String, String> {
         let sessions = plan::most_jobs(plan) + plan::OWN_SESSIONS;
         server::with_room(self.engine.name(), &self.settings, sessions)
+    }
+
+    /// One line if the size makes impossible what workloads of the plan say of the cache. Existing servers have a cache
+    /// of their own.
+    pub fn cache_warning(&self, plan: &Plan) -> Option<String> {
+        let ours = !matches!(self.target, Target::Existing { .. });
+        let cache_bytes = self.profile.cache_bytes(self.engine.name()).filter(|_| ours)?;
+        plan::cache_warning(plan, cache_bytes, &self.profile.id)
     }
 
     /// The closed plan; `run` adds ramp and window.
@@ -152,6 +160,15 @@ fn suites(args: &TargetArgs) -> Vec<String> {
 fn profile<'a>(catalog: &'a Catalog, args: &TargetArgs, suite: Option<&Suite>) -> Result<&'a Profile> {
     let of_suite = suite.and_then(|suite| suite.profile.as_deref());
     catalog.profile(args.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
+}
+
+/// The size that a suite was written for: with another profile than its own that of the profile is right, since what
+/// fits a cache or does not depends on both.
+fn size_of_suite(args: &TargetArgs, suite: Option<&Suite>) -> Option<f64> {
+    let suite = suite?;
+    let own = suite.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
+    let is_own = args.profile.as_ref().is_none_or(|profile| profile.eq_ignore_ascii_case(own));
+    suite.size_gb.filter(|_| is_own)
 }
 
 /// Refuses an impossible nominal size.

@@ -5,6 +5,7 @@ use crate::engine::Capabilities;
 use crate::error::{Error, Result};
 use crate::model::{Drive, Plan, Selection, TableRef};
 
+pub mod caching;
 mod compile;
 mod describe;
 mod jobs;
@@ -19,6 +20,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub use caching::cache_warning;
 pub use describe::describe;
 pub use jobs::{jobs_note, parse as parse_jobs};
 pub use prospect::{Prospect, prospects};

@@ -501,3 +501,51 @@ fn jobs_of_a_mixed_workload_stay_multiples_of_its_parts_in_little_room() {
 fn numbers_of_jobs_are_listed_as_in_a_sentence() {
     assert_eq!([list_jobs(&[128]), list_jobs(&[128, 256, 512])], ["128", "128, 256 and 512"]);
 }
+
+const CACHING: &str = r#"
+id = "C"
+title = "Caching"
+[[workload]]
+id = "C-IN"
+title = "cached"
+revision = 1
+tables = ["small"]
+warm = ["small"]
+kpm = { value = "ops", unit = "qps", better = "higher" }
+client = [{ steps = ["one"] }]
+[[workload]]
+id = "C-OUT"
+title = "not cached"
+revision = 1
+tables = ["big"]
+evict = ["big"]
+kpm = { value = "ops", unit = "qps", better = "higher" }
+client = [{ steps = ["one"] }]
+"#;
+
+fn caching(workload: &str, size_gb: f64) -> Plan {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("workloads/c")).unwrap();
+    fs::write(dir.path().join("workloads/c/group.toml"), CACHING).unwrap();
+    fs::write(dir.path().join("workloads/c/common.sql"), "-- name: one\nselect 1\n").unwrap();
+    let request = Request { size_gb: Some(size_gb), ..asking(workload, server()) };
+    build(&fixture_with(dir.path()), &request).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_size_that_makes_a_workloads_condition_impossible_is_said_in_one_line() {
+    let cache = 128.0 * 1_048_576.0;
+    assert_eq!(
+        cache_warning(&caching("C-OUT", 0.25), cache, "XS").unwrap(),
+        "C-OUT may be invalid: the big table should be twice the cache or more and has 74 MB at 0.25 GB, the cache of \
+         profile XS 134 MB; take --size 0.9 or more"
+    );
+    assert_eq!(cache_warning(&caching("C-OUT", 1.0), cache, "XS"), None);
+    assert_eq!(cache_warning(&caching("C-IN", 0.25), cache, "XS"), None, "it does not use the big table");
+    let line = cache_warning(&caching("C-IN", 64.0), 600.0 * 1_048_576.0, "N").unwrap();
+    assert!(line.contains("C-IN may be invalid") && line.contains("has 800 MB at 64 GB"), "{line}");
+    assert!(line.ends_with("the cache of profile N 629 MB; take --size 45 or less, or another --profile"), "{line}");
+    assert_eq!(cache_warning(&caching("C-OUT", 64.0), 600.0 * 1_048_576.0, "N"), None);
+    let line = cache_warning(&caching("C-IN", 0.1), 1_048_576.0, "TINY").unwrap();
+    assert!(line.ends_with("take another --profile"), "{line}");
+}

@@ -32,6 +32,7 @@ mod resume;
 mod runner;
 mod scale;
 mod sessions;
+mod sizes;
 mod storage;
 mod store;
 mod suites;

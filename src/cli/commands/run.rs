@@ -33,6 +33,9 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     for (workload, reason) in &plan.left_out {
         console.note(&format!("{workload} is left out: {reason}"));
     }
+    if let Some(warning) = setting.cache_warning(&plan) {
+        console.note(&warning);
+    }
     let settings = setting.settings_for(&plan);
     let campaign = Campaign {
         catalog: &catalog,
