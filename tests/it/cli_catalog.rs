@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::Child;
 
 use rustix::process::Signal;
 
-use crate::support::{Desk, TINY, assert_run_schema, signal, until};
+use crate::support::{Desk, PRIVATE, TINY, assert_run_schema, column, cpu_s, signal, try_session_of, until};
 
 /// One workload that works, one whose statement is wrong, one that fails in some ops.
 const GROUP: &str = r#"
@@ -105,6 +106,25 @@ fn a_wrong_answer_is_found_before_anything_is_timed() {
     assert!(test["first_error"].as_str().unwrap().contains("expected 26") && test["ops"] == 0, "{test:#}");
 }
 
+/// True while the private PostgreSQL server of a desk runs a statement like this, but ours.
+fn asks(desk: &Desk, like: &str) -> bool {
+    let sql = format!(
+        "select count(*) from pg_stat_activity where state = 'active' and query like '{like}' and pid <> pg_backend_pid()"
+    );
+    let session = try_session_of("postgres", &PRIVATE[0].url(&desk.data()));
+    session.is_some_and(|mut session| column(session.as_mut(), &sql) == ["1"])
+}
+
+/// A program that must not outlive a failed test: it would never end.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // it may have ended
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
     let numbers = "with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n > 0)";
@@ -114,9 +134,15 @@ fn an_interrupt_does_not_wait_for_an_answer_that_never_comes() {
     let own = catalogue(&desk, &toml, &sql.replace("key25 = :key", "n < :key"));
     for target in ["sqlite", "postgres"] {
         let line = format!("run {target} --catalog {} --size 0.01 --workload OWN-REGION --jobs 1", own.display());
-        let mut run = desk.spawn(&line);
+        let mut program = Ending(desk.spawn(&line));
+        let run = &mut program.0;
         let mut said = BufReader::new(run.stderr.take().unwrap()).lines();
         assert!(said.any(|line| line.unwrap().ends_with("verified")), "the table is there, its answer comes next");
+        let used_s = cpu_s(run.id()).unwrap();
+        until("the answer is being looked for", || match target {
+            "sqlite" => cpu_s(run.id()).unwrap() > used_s + 1.0,
+            _ => asks(&desk, "%recursive%"),
+        });
         signal(run.id(), Signal::INT);
         until("it has ended", || run.try_wait().unwrap().is_some());
         assert_eq!(run.wait().unwrap().code(), Some(130));
