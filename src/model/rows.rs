@@ -139,10 +139,25 @@ impl Row {
         push_digits::<12>(text, self.id as u64 + ID_BASE);
     }
 
+    /// Year, month, day of `booked_on`.
+    #[inline]
+    pub fn booked_on(&self) -> (u64, u64, u64) {
+        civil_date(self.booked_on_days)
+    }
+
+    /// Puts `amount` as a decimal number with two places into `text`, which is cleared first.
+    #[inline]
+    pub fn amount(&self, text: &mut String) {
+        text.clear();
+        push_digits::<10>(text, self.amount_cents.unsigned_abs() / 100);
+        text.push('.');
+        push_digits::<2>(text, self.amount_cents.unsigned_abs());
+    }
+
     /// Puts `booked_on` as `YYYY-MM-DD` into `text`, which is cleared first.
     #[inline]
     pub fn booked_on_iso(&self, text: &mut String) {
-        let (year, month, day) = civil_date(self.booked_on_days);
+        let (year, month, day) = self.booked_on();
         text.clear();
         push_digits::<4>(text, year);
         text.push('-');

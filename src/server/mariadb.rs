@@ -184,7 +184,6 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
         ("character_set_server", "utf8mb4".into()),
         // Our user is known by the socket only: no name of an address may become "localhost".
         ("skip_name_resolve", "on".into()),
-        ("local_infile", "on".into()),
         // What our probes count beside the status that is always there.
         (
             "innodb_monitor_enable",

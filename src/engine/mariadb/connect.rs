@@ -117,7 +117,6 @@ fn capabilities(greeting: &HandshakePacket<'_>) -> CapabilityFlags {
         | CapabilityFlags::CLIENT_TRANSACTIONS
         | CapabilityFlags::CLIENT_SECURE_CONNECTION
         | CapabilityFlags::CLIENT_PLUGIN_AUTH
-        | CapabilityFlags::CLIENT_LOCAL_FILES
         | CapabilityFlags::CLIENT_MULTI_RESULTS
         | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
         | CapabilityFlags::CLIENT_DEPRECATE_EOF;
@@ -165,7 +164,9 @@ impl Login<'_> {
         let database = config.database.as_deref().map(str::as_bytes);
         let user = Some(config.user.as_bytes());
         let version = greeting.maria_db_server_version_parsed().unwrap_or_default();
-        let caching = greeting.mariadb_ext_capabilities() & MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
+        let extended = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
+            | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
+        let extended = greeting.mariadb_ext_capabilities() & extended;
         let response = HandshakeResponse::new(
             Some(first),
             version,
@@ -176,7 +177,7 @@ impl Login<'_> {
             None,
             MAX_PACKET_BYTES,
         );
-        response.with_mariadb_ext_capabilities(caching).serialize(wire.payload());
+        response.with_mariadb_ext_capabilities(extended).serialize(wire.payload());
         wire.flush()?;
         loop {
             let payload = wire.packet()?.to_vec();

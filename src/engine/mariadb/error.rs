@@ -45,7 +45,6 @@ fn advice_of(code: u16) -> Option<&'static str> {
         1049 => "create the database first, or leave it out of the URL: our tables are in a database of their own",
         20 | 1021 | 1114 => "free space on the server's disk, or choose a smaller --size",
         1129 => "run 'mariadb-admin flush-hosts' on the server",
-        1148 | 3948 | 4166 => "set local_infile = on on the server: rows are loaded by LOAD DATA LOCAL",
         _ => return None,
     })
 }

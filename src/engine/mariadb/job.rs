@@ -161,7 +161,6 @@ fn execute(
                     row(payload);
                 })?
             }
-            Head::LocalFile => return Err(error::unexpected("a prepared statement")),
         };
         if !more {
             break;

@@ -1,16 +1,31 @@
-//! Bulk load: `LOAD DATA LOCAL INFILE` of the standard rows, streamed as text from one reused buffer.
+//! Bulk load: one prepared insert, executed with many rows of values in each packet (`COM_STMT_BULK_EXECUTE`).
+//!
+//! Values come in binary form, so the server parses nothing; it needs no `local_infile`. Source of the format:
+//! <https://mariadb.com/kb/en/com_stmt_bulk_execute/>.
 
-use super::error;
+use super::error::{self, ERROR};
 use super::reply::{self, Head};
 use super::wire::Wire;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use crate::model::rows::Row;
 
-/// Rows are sent in pieces of about this size.
-const PIECE_BYTES: usize = 128 * 1024;
-/// Rows between two calls of `progress`.
-const PROGRESS_ROWS: u64 = 10_000;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_CLOSE: u8 = 0x19;
+const COM_STMT_BULK_EXECUTE: u8 = 0xFA;
+/// The packet holds the types of the values.
+const SEND_TYPES: u16 = 128;
+/// Before each value: it is there, neither NULL nor the column's default.
+const VALUE: u8 = 0;
+/// Rows are sent in packets of about this size.
+const PACKET_BYTES: usize = 256 * 1024;
 const COLUMNS: &str = "id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler";
+const LONG: u8 = 3;
+const LONGLONG: u8 = 8;
+const DATE: u8 = 10;
+const DECIMAL: u8 = 246;
+const STRING: u8 = 253;
+/// Types of [`COLUMNS`].
+const TYPES: [u8; 11] = [LONGLONG, LONG, LONG, LONG, LONG, DATE, DECIMAL, LONG, LONG, STRING, STRING];
 
 /// Loads rows; see `Database::load_rows`.
 pub(super) fn load(
@@ -19,7 +34,7 @@ pub(super) fn load(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), EngineError> {
     reply::run(wire, "begin")?;
-    match stream(wire, load, progress) {
+    match insert(wire, load, progress) {
         Ok(true) => {
             load.note.map(|note| reply::run(wire, note)).transpose()?;
             reply::run(wire, "commit").map(|_| ())
@@ -38,109 +53,129 @@ pub(super) fn load(
     }
 }
 
-/// Sends the rows as the content of a file; false if `progress` wants no more.
-fn stream(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<bool, EngineError> {
-    let sql = format!(
-        "load data local infile 'rows' into table {} character set utf8mb4 fields terminated by '\\t' \
-         lines terminated by '\\n' ({COLUMNS})",
-        load.table
-    );
-    reply::send(wire, &sql)?;
-    match reply::head(wire, &sql)? {
-        Head::LocalFile => {}
-        _ => return Err(error::unexpected("a load")),
+/// Inserts all rows; false if `progress` wants no more. A packet is sent while the server still works on the one before.
+fn insert(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<bool, EngineError> {
+    let sql = format!("insert into {} ({COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", load.table);
+    let statement = prepare(wire, &sql)?;
+    let (mut values, mut next, mut taken, mut unanswered) = (Values::default(), load.ids.start, 0, 0);
+    let mut failure = None;
+    while next < load.ids.end && failure.is_none() && progress(next - load.ids.start) {
+        next = send(wire, statement, load, &mut values, next)?;
+        unanswered += 1;
+        if unanswered > 1 {
+            unanswered -= 1;
+            failure = answer(wire, &sql).map(|rows| taken += rows).err();
+        }
     }
-    let wanted = send_rows(wire, load, progress)?;
-    match reply::head(wire, &sql)? {
-        Head::Done { affected, .. } if !wanted || affected == load.ids.end - load.ids.start => Ok(wanted),
-        Head::Done { affected, .. } => Err(error::statement(format!("{affected} rows were taken of: {sql}"))),
+    for _ in 0..unanswered {
+        match answer(wire, &sql) {
+            Ok(rows) => taken += rows,
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    close(wire, statement)?;
+    let sent = next - load.ids.start;
+    match failure {
+        Some(error) => Err(error),
+        None if taken == sent => Ok(next == load.ids.end && progress(sent)),
+        None => Err(error::statement(format!("{taken} of {sent} rows were taken of: {sql}"))),
+    }
+}
+
+/// Prepares `sql`; its number.
+fn prepare(wire: &mut Wire, sql: &str) -> Result<u32, EngineError> {
+    wire.command(COM_STMT_PREPARE).extend_from_slice(sql.as_bytes());
+    wire.flush()?;
+    let payload = wire.packet()?;
+    if payload.first() == Some(&ERROR) {
+        return Err(error::from_packet(payload, sql));
+    }
+    let id = payload.get(1..5).and_then(|id| id.first_chunk::<4>());
+    let id = u32::from_le_bytes(*id.ok_or_else(|| error::unexpected("prepare"))?);
+    reply::skip(wire, TYPES.len())?;
+    Ok(id)
+}
+
+fn close(wire: &mut Wire, statement: u32) -> Result<(), EngineError> {
+    wire.command(COM_STMT_CLOSE).extend_from_slice(&statement.to_le_bytes());
+    wire.flush() // not answered
+}
+
+/// Sends a packet of rows from id `first` on; the id after them.
+fn send(
+    wire: &mut Wire,
+    statement: u32,
+    load: &RowLoad<'_>,
+    values: &mut Values,
+    first: u64,
+) -> Result<u64, EngineError> {
+    let out = wire.command(COM_STMT_BULK_EXECUTE);
+    out.extend_from_slice(&statement.to_le_bytes());
+    out.extend_from_slice(&SEND_TYPES.to_le_bytes());
+    for kind in TYPES {
+        out.extend_from_slice(&[kind, 0]); // signed
+    }
+    let mut next = first;
+    while next < load.ids.end && out.len() < PACKET_BYTES {
+        values.append(&load.rows.row(next), out);
+        next += 1;
+    }
+    wire.flush()?;
+    Ok(next)
+}
+
+/// Rows taken of one packet.
+fn answer(wire: &mut Wire, sql: &str) -> Result<u64, EngineError> {
+    match reply::head(wire, sql)? {
+        Head::Done { affected, .. } => Ok(affected),
         _ => Err(error::unexpected("a load")),
     }
 }
 
-/// Sends all rows; false if `progress` wants no more. An empty packet ends the file.
-fn send_rows(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<bool, EngineError> {
-    let mut line = Line::default();
-    let (mut sent, mut wanted) = (0, true);
-    let mut piece = wire.payload();
-    for id in load.ids.clone() {
-        line.append(&load.rows.row(id), piece);
-        sent += 1;
-        if piece.len() >= PIECE_BYTES {
-            wire.flush()?;
-            piece = wire.payload();
-        }
-        if sent % PROGRESS_ROWS == 0 {
-            wanted = progress(sent);
-            if !wanted {
-                break;
-            }
-        }
-    }
-    if piece.len() > 4 {
-        wire.flush()?;
-    }
-    wire.payload();
-    wire.flush()?;
-    Ok(wanted && (sent % PROGRESS_ROWS == 0 || progress(sent)))
-}
-
-/// Builds lines of text: columns apart by tabs. No value holds a tab, a line break or a backslash.
+/// Encodes rows of values.
 #[derive(Default)]
-struct Line {
+struct Values {
     /// Reused for the text columns.
     text: String,
 }
 
-impl Line {
+impl Values {
     fn append(&mut self, row: &Row, out: &mut Vec<u8>) {
-        for number in [row.id, row.key25, row.key125, row.key320, row.region] {
-            push_number(out, number);
-            out.push(b'\t');
+        out.push(VALUE);
+        out.extend_from_slice(&row.id.to_le_bytes());
+        for number in [row.key25, row.key125, row.key320, row.region] {
+            push_long(out, number);
         }
-        row.booked_on_iso(&mut self.text);
+        push_date(out, row.booked_on());
+        row.amount(&mut self.text);
         self.push_text(out);
-        push_cents(out, row.amount_cents);
-        out.push(b'\t');
         for number in [row.quantity, row.status] {
-            push_number(out, number);
-            out.push(b'\t');
+            push_long(out, number);
         }
         row.code(&mut self.text);
         self.push_text(out);
         row.filler(&mut self.text);
-        out.extend_from_slice(self.text.as_bytes());
-        out.push(b'\n');
+        self.push_text(out);
     }
 
+    /// Appends the text, which is shorter than 251 bytes: its length is one byte.
     fn push_text(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[VALUE, self.text.len() as u8]);
         out.extend_from_slice(self.text.as_bytes());
-        out.push(b'\t');
     }
 }
 
-/// Appends a number in decimal digits.
-fn push_number(out: &mut Vec<u8>, number: i64) {
-    let (mut digits, mut at, mut rest) = ([0_u8; 20], 20, number.unsigned_abs());
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if number < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[at..]);
+/// Appends an `integer`, in whose range all columns but the id lie.
+fn push_long(out: &mut Vec<u8>, number: i64) {
+    out.push(VALUE);
+    out.extend_from_slice(&(number as i32).to_le_bytes());
 }
 
-/// Appends hundredths as a decimal number with two places.
-fn push_cents(out: &mut Vec<u8>, cents: i64) {
-    push_number(out, cents / 100);
-    let rest = (cents % 100) as u8;
-    out.extend_from_slice(&[b'.', b'0' + rest / 10, b'0' + rest % 10]);
+/// Appends year, month and day, after their length.
+fn push_date(out: &mut Vec<u8>, (year, month, day): (u64, u64, u64)) {
+    out.extend_from_slice(&[VALUE, 4]);
+    out.extend_from_slice(&(year as u16).to_le_bytes());
+    out.extend_from_slice(&[month as u8, day as u8]);
 }
 
 #[cfg(test)]
@@ -149,21 +184,17 @@ mod tests {
     use crate::model::rows::RowFunction;
 
     #[test]
-    fn a_row_becomes_a_line() {
-        let mut out = Vec::new();
-        Line::default().append(&RowFunction { table_rows: 16_000, seed: 7 }.row(641), &mut out);
-        let text = String::from_utf8(out).unwrap();
-        let fields: Vec<_> = text.trim_end_matches('\n').split('\t').collect();
-        assert_eq!(fields.len(), 11);
-        assert_eq!(fields[..4], ["641", "1", "1", "41"]);
-        assert_eq!((fields[5].len(), fields[9].len(), fields[10].len()), (10, 32, 180));
-    }
-
-    #[test]
-    fn numbers_are_written_in_decimal() {
-        let mut out = Vec::new();
-        [0, -7, i64::MAX].iter().for_each(|number| push_number(&mut out, *number));
-        [5, 123_456].iter().for_each(|cents| push_cents(&mut out, *cents));
-        assert_eq!(String::from_utf8(out).unwrap(), "0-792233720368547758070.051234.56");
+    fn a_row_is_its_values_in_binary_form() {
+        let (mut out, row) = (Vec::new(), RowFunction { table_rows: 16_000, seed: 7 }.row(641));
+        Values::default().append(&row, &mut out);
+        // Indicator and value: id, three keys (641, 1, 1, 41), region, date, amount, quantity, status, code, filler.
+        let lengths = [9, 5, 5, 5, 5, 6, 2 + 13, 5, 5, 2 + 32, 2 + 180];
+        assert_eq!(out.len(), lengths.iter().sum::<usize>());
+        assert_eq!(out[..9], [0, 0x81, 2, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(out[19..24], [0, 41, 0, 0, 0]);
+        let (year, month, day) = row.booked_on();
+        assert_eq!(out[29..35], [0, 4, year as u8, (year >> 8) as u8, month as u8, day as u8]);
+        let amount = std::str::from_utf8(&out[37..50]).unwrap();
+        assert_eq!((amount.parse::<f64>().unwrap() * 100.0).round() as i64, row.amount_cents);
     }
 }

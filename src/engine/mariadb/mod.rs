@@ -177,7 +177,7 @@ impl Database for MariaDatabase {
         room::ask(&mut self.open_session("")?)
     }
     fn load_method(&self) -> &'static str {
-        "load-data-local"
+        "bulk-insert"
     }
     fn server_pids(&self) -> Vec<u32> {
         self.pid.into_iter().collect()

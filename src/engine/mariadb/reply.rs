@@ -11,8 +11,6 @@ const COM_QUERY: u8 = 3;
 const OK: u8 = 0;
 /// First byte of the packet after the last row.
 const END_OF_ROWS: u8 = 0xFE;
-/// First byte of the packet that asks for a file's content.
-const LOCAL_FILE: u8 = 0xFB;
 /// First byte of a NULL in a row of texts.
 const NULL: u8 = 0xFB;
 /// Bit of the server's status: another result follows.
@@ -24,8 +22,6 @@ pub(super) enum Head {
     Done { affected: u64, more: bool },
     /// Rows follow, with this many columns, described first or not.
     Columns { count: usize, described: bool },
-    /// The server waits for a file.
-    LocalFile,
 }
 
 /// Reads the beginning of a result.
@@ -41,7 +37,6 @@ pub(super) fn head(wire: &mut Wire, sql: &str) -> Result<Head, EngineError> {
             Ok(Head::Done { affected, more })
         }
         Some(&ERROR) => Err(error::from_packet(payload, sql)),
-        Some(&LOCAL_FILE) => Ok(Head::LocalFile),
         _ => {
             // The number of columns, then from MariaDB 10.6 on whether their descriptions follow: a prepared statement
             // has them already.
@@ -112,7 +107,8 @@ pub(super) fn lenenc(rest: &mut &[u8]) -> Option<u64> {
 /// # Errors
 /// The server's.
 pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError> {
-    send(wire, sql)?;
+    wire.command(COM_QUERY).extend_from_slice(sql.as_bytes());
+    wire.flush()?;
     let (mut all, mut affected) = (Rows::default(), 0_u64);
     loop {
         let more = match head(wire, sql)? {
@@ -124,23 +120,11 @@ pub(super) fn run(wire: &mut Wire, sql: &str) -> Result<(Rows, u64), EngineError
                 all = Rows { columns: columns(wire, if described { count } else { 0 })?, rows: Vec::new() };
                 read_texts(wire, sql, &mut all.rows)?
             }
-            Head::LocalFile => {
-                // A file as a statement: there is none.
-                wire.payload();
-                wire.flush()?;
-                true
-            }
         };
         if !more {
             return Ok((all, affected));
         }
     }
-}
-
-/// Sends a statement of text whose answer is read by somebody else.
-pub(super) fn send(wire: &mut Wire, sql: &str) -> Result<(), EngineError> {
-    wire.command(COM_QUERY).extend_from_slice(sql.as_bytes());
-    wire.flush()
 }
 
 fn columns(wire: &mut Wire, count: usize) -> Result<Vec<String>, EngineError> {
