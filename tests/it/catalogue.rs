@@ -107,6 +107,19 @@ fn every_part_of_a_mix_that_reads_tables_claims_its_rows() {
 }
 
 #[test]
+fn the_join_buffer_of_mariadb_grows_with_the_small_table() {
+    let catalog = catalog();
+    let [_, _, (engine, capabilities)] = engines();
+    for (size_gb, rows) in [(32.0, "1000000"), (512.0, "16000000")] {
+        let workloads = vec!["DA-JOIN-HASH".to_string()];
+        let request = Request { workloads, size_gb: Some(size_gb), ..request(engine, capabilities) };
+        let plan = plan::build(&catalog, &request).unwrap();
+        let session = plan.selections[0].parts[0].session.join(";");
+        assert!(session.contains(&format!("join_buffer_size = least(greatest({rows} * 100,")), "{session}");
+    }
+}
+
+#[test]
 fn every_suite_plans_on_every_engine() {
     let catalog = catalog();
     for (engine, capabilities) in engines() {

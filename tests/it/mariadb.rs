@@ -274,5 +274,6 @@ fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
         let reasons = test["verdict"]["reasons"].as_array().unwrap();
         let relaxed = reasons.iter().any(|reason| reason["code"] == "durability");
         assert_eq!(!relaxed, durable, "flush {flush}, sync_binlog {sync}: {reasons:#?}");
+        assert!(!reasons.iter().any(|reason| reason["code"] == "contract"), "{reasons:#?}");
     }
 }

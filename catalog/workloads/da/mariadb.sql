@@ -6,8 +6,10 @@ set join_cache_level = 0
 
 -- name: hashes
 -- A hash of the rows in the join buffer, which must hold the small table: for what does not fit the big table is read once
--- more. 100 bytes a row (67 are used), at least 64 MB, and not 4 GB: the buffer counts in 32 bits.
-set join_cache_level = 4, join_buffer_size = least(greatest({{small_rows}} * 100, 67108864), 4294963200),
+-- more. 100 bytes a row (64 are used), at least 64 MB, and not 4 GB: the buffer counts in 32 bits. The optimizer must not make
+-- it smaller after its estimate of the rows.
+set optimizer_switch = 'optimize_join_buffer_size=off', join_cache_level = 4,
+  join_buffer_size = least(greatest({{small_rows}} * 100, 67108864), 4294963200),
   join_buffer_space_limit = 2 * least(greatest({{small_rows}} * 100, 67108864), 4294963200)
 
 -- name: DA-SCAN.declare
