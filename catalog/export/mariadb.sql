@@ -7,6 +7,12 @@ mariadb --batch --skip-column-names --unbuffered
 -- for the README: where the client gets its connection from
 ~/.my.cnf, or the options in the variable CLIENT: CLIENT="mariadb --batch --skip-column-names --unbuffered -h HOST -u USER"
 
+-- name: loops
+-- for the README: where the jobs loop
+Jobs loop inside the database (`part-N.job.sql`) unless their ops commit: a commit inside a procedure is not waited for in
+MariaDB, so the client calls one transaction after the other (`part-N.calls.sql`). Their `mean_us` holds the way of a call to
+the server and back, and a look at the server's clock about every 20 ms; there are no percentiles of them.
+
 -- name: statement
 -- routines have semicolons within
 delimiter //
@@ -45,6 +51,28 @@ select sleep(greatest(0, __START__ - unix_timestamp(sysdate(6))));
 -- name: probe
 {{session}}
 {{probe_call}};
+
+-- name: clock
+-- in the midst of calls: the time of the server, behind a word that tells it from their results; an error ends the session
+-- when the time is over
+select 'clock', unix_timestamp(sysdate(6));
+delimiter //
+begin not atomic
+  if unix_timestamp(sysdate(6)) >= __END__ then
+    signal sqlstate '45000' set message_text = 'the time is over';
+  end if;
+end
+//
+delimiter ;
+
+-- name: calls
+-- a session for calls of one transaction each: plans are made by two calls; then every job waits for the same moment. What
+-- is printed before the first line with the clock does not count.
+{{session}}
+{{call}}
+{{call}}
+select sleep(greatest(0, __START__ - unix_timestamp(sysdate(6))));
+select 'clock', unix_timestamp(sysdate(6));
 
 -- name: random-seed
 floor(1 + rand() * 2147483645)

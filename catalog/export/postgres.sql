@@ -9,6 +9,10 @@ psql -X -q -A -t -v ON_ERROR_STOP=1
 -- for the README: where the client gets its connection from
 PGHOST, PGPORT, PGUSER, PGDATABASE and ~/.pgpass
 
+-- name: loops
+-- for the README: where the jobs loop
+Jobs loop inside the database (`part-N.job.sql`).
+
 -- name: statement
 {{sql}};
 

@@ -9,7 +9,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 CLIENT=${CLIENT:-"{{client}}"}
 workload=${1:-} jobs=${2:-1} seconds=${3:-10} warmup=${4:-1}
-job=1 stride=1 start=0
+job=1 stride=1 start=0 end=0
 window_us=$(awk -v s="$seconds" 'BEGIN { printf "%d", s * 1e6 }')
 warmup_us=$(awk -v s="$warmup" 'BEGIN { printf "%d", s * 1e6 }')
 if [ -z "$workload" ] || [ ! -d "$here/workloads/$workload" ]; then
@@ -27,31 +27,60 @@ sql() { $CLIENT; }
 # A script with this run's values.
 fill() {
     sed -e "s/__JOBS__/$jobs/g" -e "s/__JOB__/$job/g" -e "s/__WINDOW_US__/$window_us/g" -e "s/__WARMUP_US__/$warmup_us/g" \
-        -e "s/__STRIDE__/$stride/g" -e "s/__SEED__/$((job * 7919 + 42))/g" -e "s/__START__/$start/g" "$1"
+        -e "s/__END__/$end/g" -e "s/__STRIDE__/$stride/g" -e "s/__SEED__/$((job * 7919 + 42))/g" -e "s/__START__/$start/g" "$1"
 }
 
-# The last line that a session prints, as words: ops rows commits sink seed elapsed_us samples in us ...
-result() { fill "$1" | sql | grep . | tail -n 1 | tr '{},|\t' '     '; }
+# The last line that a session prints, as words: ops rows commits sink seed elapsed_us samples in us ... Nothing of a session
+# that failed: its last line would be another statement's.
+result() {
+    fill "$1" | sql >"$scratch/output.$job" || return 1
+    grep . "$scratch/output.$job" | tail -n 1 | tr '{},|\t' '     '
+}
 
 # The warm-up says how long an op takes: ops of 100 us or more are timed one by one, of shorter ones every hundredth.
 in_a_loop() {
-    stride=$(result "$1.probe.sql" | awk '{ print ($6 > 100 * $1 ? 1 : 100) }')
+    result "$1.probe.sql" >"$scratch/probe.$job" || return 1
+    stride=$(awk '{ print ($6 > 100 * $1 ? 1 : 100) }' "$scratch/probe.$job")
     result "$1.job.sql"
 }
 
-# Transactions that the server must be asked for one by one: a call each, until the time is over.
-one_by_one() {
-    begun=$(date +%s%N)
-    { yes "$(fill "$1.calls.sql")" || true; } 2>/dev/null | timeout "$seconds" $CLIENT >"$scratch/calls.$job" || true
-    ended=$(date +%s%N)
-    awk -v us="$(( (ended - begun) / 1000 ))" '{ rows += $1; commits += $2 } END { print NR, rows + 0, commits + 0, 0, 0, us }' \
-        "$scratch/calls.$job"
+# Transactions that the server must be asked for one by one: calls in one session until the server's clock shows $2; after
+# every $3 calls it is looked at. The session ends with the error that the time is over; any other end is a failure.
+call_until() {
+    end=$2
+    burst=$(fill "$1.call.sql" | awk -v n="$3" '{ for (i = 0; i < n; i++) print }'; fill "$here/clock.sql")
+    { fill "$1.calls.sql"; yes "$burst" || true; } 2>/dev/null | sql >"$scratch/calls.$job" 2>"$scratch/said.$job" || true
+    tail -n 1 "$scratch/said.$job" | grep -q 'the time is over' || { cat "$scratch/said.$job" >&2; return 1; }
 }
+
+# What was done from the first time of the server to the last: ops rows commits sink seed elapsed_us.
+called() {
+    awk '$1 == "clock" { if (!first) first = $2; last = $2; ops = n; rows = r; commits = c; next }
+        first { n++; r += $1; c += $2 }
+        END { if (ops > 0) printf "%d %d %d 0 0 %.0f\n", ops, rows, commits, (last - first) * 1e6 }' "$scratch/calls.$job"
+}
+
+# The warm-up says how many calls take 20 ms: after so many the clock is looked at.
+one_by_one() {
+    common_start=$start start=0
+    call_until "$1" "$(in_seconds 0 "$warmup")" 1 || return 1
+    calls=$(called | awk '$6 > 0 { n = int(20000 * $1 / $6) } END { print (n < 1 ? 1 : n > 500 ? 500 : n) }')
+    start=$common_start
+    call_until "$1" "$(in_seconds "$start" "$seconds")" "$calls" || return 1
+    called
+}
+
+# $2 seconds from now on by the server's clock, or from $1 on if that is later.
+in_seconds() { sql <"$here/now.sql" | awk -v from="$1" -v s="$2" '{ printf "%.6f", (from > $1 ? from : $1) + s }'; }
 
 # The jobs of a mixed workload are dealt to its parts.
 run_job() {
     part=part-$(( (job - 1) % parts + 1 ))
-    if [ -e "$part.calls.sql" ]; then one_by_one "$part"; else in_a_loop "$part"; fi >"$scratch/result.$job"
+    if [ -e "$part.calls.sql" ]; then
+        one_by_one "$part" >"$scratch/result.$job" || return 1
+    else
+        in_a_loop "$part" >"$scratch/result.$job" || return 1
+    fi
     [ -s "$scratch/result.$job" ]
 }
 

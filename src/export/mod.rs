@@ -69,6 +69,10 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
         Script::new("now.sql", export.template("now", &Values::new())?),
         Script::new("count.sql", tables.counts()?),
     ];
+    // Where commits inside a routine are not waited for, the client calls one transaction after the other.
+    if export.block("clock").is_ok() {
+        scripts.push(Script::new("clock.sql", export.template("clock", &Values::new())?));
+    }
     let exportable = export.plan.selections.iter().filter(|selection| selection.drive == Drive::Database);
     // Published suites ask for one workload under several codes.
     let exported: BTreeMap<String, &Selection> =
@@ -142,6 +146,7 @@ fn readme(export: &Export<'_>, tables: &load::Tables<'_>, exported: &BTreeMap<St
         ("seed", export.plan.seed.to_string()),
         ("client", export.block("client")?.text.clone()),
         ("connect", export.block("connect")?.text.clone()),
+        ("loops", export.block("loops")?.text.clone()),
         ("example", exported.keys().next().cloned().unwrap_or_default()),
         ("tables", tables.describe()),
         ("workloads", workloads.join("\n")),

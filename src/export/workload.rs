@@ -41,14 +41,15 @@ fn statements(export: &Export<'_>, statements: &[String]) -> Result<String> {
     statements.iter().map(|sql| export.statement(&fill(sql, &open))).collect()
 }
 
-/// The scripts of a part's job: a warm-up and a loop, or the call of one transaction.
+/// The scripts of a part's job: a warm-up and a loop, or a session and the call of one transaction.
 fn jobs(export: &Export<'_>, part: &PartPlan) -> Result<Vec<(&'static str, String)>> {
     let JobCode::Routine(routine) = &part.code else { return Ok(Vec::new()) };
-    if routine.per_op {
-        let seed = &export.block("random-seed")?.text;
-        return Ok(vec![("calls", call(&routine.call, "0", seed) + ";\n")]);
-    }
     let session = export.head()? + &statements(export, &part.session)?;
+    if routine.per_op {
+        let call = call(&routine.call, "0", &export.block("random-seed")?.text) + ";\n";
+        let values = Values::from([("session".to_string(), session), ("call".to_string(), call.clone())]);
+        return Ok(vec![("calls", export.template("calls", &values)?), ("call", call)]);
+    }
     let with = |calls: [(&str, String); 1], template: &str, warm: &str| {
         let mut values = Values::from([("session".to_string(), session.clone())]);
         values.extend(calls.map(|(name, text)| (name.to_string(), text)));

@@ -71,12 +71,16 @@ fn whole_way(engine: &str, client: &str, workloads: &[(&str, u32)], desk: &Desk)
     feed(client, &dir.join("drop.sql"));
 }
 
+fn psql(desk: &Desk) -> String {
+    let socket = desk.data().join("dbdyno-postgres/socket");
+    format!("psql -X -q -A -t -v ON_ERROR_STOP=1 -h {} -U dbdyno postgres", socket.display())
+}
+
 #[test]
 fn the_scripts_for_psql_load_and_run() {
     let desk = Desk::new();
     let server = start("postgres", &desk);
-    let socket = desk.data().join("dbdyno-postgres/socket");
-    let client = format!("psql -X -q -A -t -v ON_ERROR_STOP=1 -h {} -U dbdyno postgres", socket.display());
+    let client = psql(&desk);
     let workloads = [("SRV-QUERY25", 2), ("LGWR-LAT", 2), ("CPU-FIBONACCI", 1), ("DA-INDEX", 1), ("TP-MIXED1", 4)];
     whole_way("postgres", &client, &workloads, &desk);
     let left = Command::new("psql")
@@ -93,13 +97,113 @@ fn the_scripts_for_psql_load_and_run() {
 fn the_scripts_for_mariadb_load_and_run() {
     let desk = Desk::new();
     let server = start("mariadb", &desk);
+    let client = mariadb_client(&desk);
+    let workloads = [("SRV-QUERY25", 2), ("SRV-UPDATE1", 2), ("LGWR-LAT", 2), ("DA-INDEX", 1), ("TP-MIXED1", 4)];
+    whole_way("mariadb", &client, &workloads, &desk);
+    server.stop_and_remove().unwrap();
+}
+
+#[cfg(feature = "mariadb")]
+#[test]
+fn jobs_whose_transactions_are_called_one_by_one_begin_together_and_have_their_settings() {
+    let desk = Desk::new();
+    let folder = desk.path("own/workloads/own");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("group.toml"), OWN).unwrap();
+    std::fs::write(folder.join("mariadb.sql"), OWN_SQL).unwrap();
+    let dir = desk.path("scripts");
+    let own = desk.path("own").display().to_string();
+    desk.run(&format!(
+        "export-sql mariadb --catalog {own} --size {SIZE_GB} --workload OWN-NOTE --output {}",
+        dir.display()
+    ))
+    .ok();
+    let server = start("mariadb", &desk);
+    let client = mariadb_client(&desk);
+    feed(&client, &dir.join("create.sql"));
+    let begun = std::time::Instant::now();
+    let figures = run(&client, &dir, "OWN-NOTE 2 0.5 0.2");
+    assert!(begun.elapsed().as_secs_f64() > 0.5);
+    // A note of a session without the setting would have failed.
+    let number = |name: &str| figures[name].parse::<f64>().unwrap();
+    assert!(number("commits_per_s") > 0.0 && number("rows_per_s") / number("ops_per_s") == 1.0, "{figures:?}");
+    // By the server's own clock no job did more within its window than the window is long.
+    assert!(number("ops") * number("mean_us") / 1e6 < 2.0 * 0.6, "{figures:?}");
+    let calls = std::fs::read_to_string(dir.join("workloads/OWN-NOTE/part-1.calls.sql")).unwrap();
+    assert!(calls.contains("set @own = 7") && calls.contains("__START__"), "{calls}");
+    server.stop_and_remove().unwrap();
+}
+
+/// A transaction that needs a setting of its session.
+#[cfg(feature = "mariadb")]
+const OWN: &str = r#"
+id = "OWN"
+title = "notes"
+about = "A row per transaction."
+[[workload]]
+id = "OWN-NOTE"
+title = "a row per transaction"
+about = "and it takes a setting"
+revision = 1
+commits = true
+kpm = { value = "ops", unit = "tps", better = "higher" }
+setup = ["drop-notes", "create-notes"]
+session = ["setting"]
+teardown = ["drop-notes"]
+undrivable.client = "it is about the routine"
+unsupported = { postgres = "not its test", sqlite = "not its test" }
+"#;
+#[cfg(feature = "mariadb")]
+const OWN_SQL: &str = "\
+-- name: drop-notes\ndrop table if exists {{prefix}}own_notes\n
+-- name: create-notes\ncreate table {{prefix}}own_notes (job bigint not null, own bigint not null)\n
+-- name: setting\nset @own = 7\n
+-- name: OWN-NOTE.body\ninsert into {{prefix}}own_notes (job, own) values (p_job, @own);
+set v_rows = v_rows + row_count();\nset v_commits = v_commits + 1;\n";
+
+#[cfg(feature = "mariadb")]
+fn mariadb_client(desk: &Desk) -> String {
     let socket = desk.data().join("dbdyno-mariadb/socket/mariadb.sock");
-    let client = format!(
+    format!(
         "mariadb --no-defaults --socket={} --user=dbdyno --batch --skip-column-names --unbuffered",
         socket.display()
-    );
-    whole_way("mariadb", &client, &[("SRV-QUERY25", 2), ("SRV-UPDATE1", 2)], &desk);
+    )
+}
+
+/// Where `client` is the engine's: a job whose statement fails ends `run.sh` with an error, whatever ran before it.
+fn a_failing_job_is_no_figure(engine: &str, client: &str, workload: &str, script: &str, desk: &Desk) {
+    let dir = export(desk, engine, &[workload]);
+    feed(client, &dir.join("create.sql"));
+    feed(client, &dir.join("load.sql"));
+    let path = dir.join(format!("workloads/{workload}/{script}"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}select 1 from there_is_no_such_table;\n")).unwrap();
+    let mut command = Command::new(dir.join("run.sh"));
+    command.args([workload, "1", "0.3", "0.1"]).env("CLIENT", client).stdin(Stdio::null());
+    let failed = done(command.output().unwrap(), workload);
+    assert_eq!(failed.code, Some(1), "{failed:#?}");
+    assert!(failed.stderr.contains("there_is_no_such_table") && failed.stderr.contains("a job failed"), "{failed:#?}");
+    assert!(!failed.stdout.contains("ops_per_s"), "{failed:#?}");
+}
+
+#[test]
+fn a_job_of_psql_that_fails_ends_the_run_with_an_error() {
+    let desk = Desk::new();
+    let server = start("postgres", &desk);
+    let client = psql(&desk);
+    a_failing_job_is_no_figure("postgres", &client, "SRV-QUERY1", "part-1.job.sql", &desk);
     server.stop_and_remove().unwrap();
+}
+
+#[cfg(feature = "mariadb")]
+#[test]
+fn a_job_of_mariadb_that_fails_ends_the_run_with_an_error() {
+    for (workload, script) in [("SRV-QUERY1", "part-1.job.sql"), ("SRV-UPDATE1", "part-1.call.sql")] {
+        let desk = Desk::new();
+        let server = start("mariadb", &desk);
+        a_failing_job_is_no_figure("mariadb", &mariadb_client(&desk), workload, script, &desk);
+        server.stop_and_remove().unwrap();
+    }
 }
 
 #[test]
