@@ -1,124 +1,198 @@
 //! Every workload's answer is checked before it is timed: rows, sums and sinks against the catalogue.
+//!
+//! Two things are compared: the result of the answer's statement with fixed binds, and one op as a job runs it, in the
+//! plan's drive. What one op touches follows from the answer or, without one, from the contract's claims about rows.
 
-use crate::engine::{Database, Rows, Session};
+use std::cell::Cell;
+
+use crate::analysis::contract;
+use crate::engine::{Database, EngineError, Rows, Session};
 use crate::error::{Error, Kind, Result};
-use crate::model::{Answer, BoundStatement, Expr, Facts, JobCode, PartPlan, Routine, Selection};
+use crate::model::{
+    Answer, BoundStatement, Claim, Expr, Facts, JobCode, PartPlan, Plan, Selection, Status, TestResult, TestSpec,
+};
 use crate::runner::assemble::test_facts;
 use crate::sql;
 
+mod op;
+
+use op::Done;
+
 /// Relative deviation allowed for sums and sinks: float sums may be added up in another order.
 const TOLERANCE: f64 = 1e-6;
-/// Longest a routine may take for its one op.
-const SLICE_US: i64 = 60_000_000;
+
+/// Whether there was anything to compare with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Checked {
+    Yes,
+    /// Why not.
+    No(String),
+}
 
 /// Checks the answers of all parts of a selection with one job, then removes what the check needed.
 ///
 /// # Errors
 /// Of kind `Check` with what was expected and found; the engine's if a statement fails.
-pub fn check(database: &dyn Database, selection: &Selection, facts: &Facts) -> Result<()> {
-    let facts = test_facts(facts, 1);
-    selection.parts.iter().try_for_each(|part| {
-        // A session of its own, since a part may change settings.
-        let mut session = database.session().map_err(|error| error.at(part.workload.clone()))?;
-        check_part(session.as_mut(), part, &facts)
+pub fn check(database: &dyn Database, plan: &Plan, selection: &Selection, facts: &Facts) -> Result<Checked> {
+    let data_facts = test_facts(facts, 1);
+    let mut unchecked = Vec::new();
+    for part in &selection.parts {
+        let mut facts = data_facts.clone();
+        facts.extend(part.facts.clone());
+        let checking = Checking { database, plan, selection, part, facts: &facts, compared: Cell::new(0) };
+        if !checking.part()? {
+            unchecked.push(part.workload.as_str());
+        }
+    }
+    Ok(match unchecked.as_slice() {
+        [] => Checked::Yes,
+        parts => Checked::No(format!("the catalogue does not say what an op of {} gives", parts.join(", "))),
     })
-}
-
-fn check_part(session: &mut dyn Session, part: &PartPlan, facts: &Facts) -> Result<()> {
-    let Some(answer) = &part.answer else { return Ok(()) };
-    let mut facts = facts.clone();
-    facts.extend(part.facts.clone());
-    let checking = Checking { part, facts: &facts };
-    let prepared = run_all(session, &part.setup_sql()).and_then(|()| run_all(session, &part.session));
-    let checked = prepared.map(|()| checking.check(session, answer));
-    let cleaned = run_all(session, &part.teardown_sql());
-    checked.map_err(|error| error.at(part.workload.clone()))??;
-    cleaned.map_err(|error| error.at(part.workload.clone()))
-}
-
-fn run_all(session: &mut dyn Session, statements: &[String]) -> std::result::Result<(), crate::engine::EngineError> {
-    statements.iter().try_for_each(|statement| session.execute(&sql::bind_late(statement, 1)).map(drop))
 }
 
 /// One part and the facts its expectations use.
 struct Checking<'a> {
+    database: &'a dyn Database,
+    plan: &'a Plan,
+    selection: &'a Selection,
     part: &'a PartPlan,
     facts: &'a Facts,
+    /// Figures that were compared with what is expected.
+    compared: Cell<u32>,
 }
 
 impl Checking<'_> {
-    fn check(&self, session: &mut dyn Session, answer: &Answer) -> Result<()> {
-        if let Some(step) = &self.part.answer_step {
+    /// Checks the part between its setup and its teardown; false if there is nothing to compare with.
+    fn part(&self) -> Result<bool> {
+        if self.part.answer.is_none() && self.claims().is_empty() {
+            return Ok(false);
+        }
+        // A session of its own, since a part may change settings.
+        let mut session = self.database.session().map_err(|error| self.at(error))?;
+        let session = session.as_mut();
+        let prepared = run_all(session, &self.part.setup_sql()).and_then(|()| run_all(session, &self.part.session));
+        let checked = prepared.map(|()| self.check(session));
+        let cleaned = run_all(session, &self.part.teardown_sql());
+        checked.map_err(|error| self.at(error))??;
+        cleaned.map_err(|error| self.at(error))?;
+        Ok(self.compared.get() > 0)
+    }
+
+    fn check(&self, session: &mut dyn Session) -> Result<()> {
+        if let (Some(answer), Some(step)) = (&self.part.answer, &self.part.answer_step) {
             self.check_step(session, answer, step)?;
         }
-        match &self.part.code {
-            JobCode::Routine(routine) => self.check_routine(session, answer, routine),
-            JobCode::Client { .. } | JobCode::Bulk { .. } => Ok(()),
-        }
+        self.check_op(&op::run(self, session)?)
     }
 
     /// The statement itself, with fixed binds: number of rows and sums of columns.
     fn check_step(&self, session: &mut dyn Session, answer: &Answer, step: &BoundStatement) -> Result<()> {
         let binds = step.binds.iter().map(|name| match answer.binds.get(name) {
-            Some(value) => Ok(self.value(value)? as i64),
+            Some(value) => Ok(self.value(value, self.facts)? as i64),
             None => Err(self.wrong(format!("the answer gives no value for bind ':{name}'"))),
         });
         let binds = binds.collect::<Result<Vec<_>>>()?;
-        let rows = session.query(&step.sql, &binds).map_err(|error| error.at(self.part.workload.clone()))?;
+        let rows = session.query(&step.sql, &binds).map_err(|error| self.at(error))?;
         if let Some(expected) = &answer.rows {
-            self.compare("rows", expected, rows.rows.len() as f64)?;
+            self.compare("rows", self.value(expected, self.facts)?, rows.rows.len() as f64)?;
         }
         for (column, expected) in &answer.sums {
             let sum = sum(&rows, column).ok_or_else(|| self.wrong(format!("there is no numeric column '{column}'")))?;
-            self.compare(&format!("sum of {column}"), expected, sum)?;
+            self.compare(&format!("sum of {column}"), self.value(expected, self.facts)?, sum)?;
         }
         Ok(())
     }
 
-    /// One op of the routine, from seed 1: it does one op, touches the rows, returns the sink.
-    fn check_routine(&self, session: &mut dyn Session, answer: &Answer, routine: &Routine) -> Result<()> {
-        let bind = |name: &String| match name.as_str() {
-            "slice_us" => SLICE_US,
-            _ => 1,
-        };
-        let binds: Vec<i64> = routine.call.binds.iter().map(bind).collect();
-        let rows = session.query(&routine.call.sql, &binds).map_err(|error| error.at(self.part.workload.clone()))?;
-        let get = |name: &str| {
-            let value = rows.get(0, name).and_then(|text| text.parse::<f64>().ok());
-            value.ok_or_else(|| self.wrong(format!("the routine returned no '{name}'")))
-        };
-        // A routine of one transaction does not count ops: its call is the op.
-        if rows.columns.iter().any(|column| column == "ops") {
-            self.compare("ops of the routine", &Expr("1".into()), get("ops")?)?;
+    /// One op: it is one, it touches its rows, and a routine returns its sink.
+    fn check_op(&self, done: &Done) -> Result<()> {
+        if let Some(ops) = done.ops.filter(|ops| *ops != 1.0) {
+            return Err(self.wrong(format!("ops of one call for one op: {ops}")));
         }
-        if let Some(expected) = answer.routine_rows.as_ref().or(answer.rows.as_ref()) {
-            let mut facts = self.facts.clone();
-            facts.insert("commits".into(), get("commits")?);
-            let checking = Checking { facts: &facts, ..*self };
-            checking.compare("rows of the routine's op", expected, get("rows")?)?;
+        match self.expected_rows(done)? {
+            Some(expected) => self.compare("rows of one op", expected, done.rows)?,
+            None => self.check_claims(done)?,
         }
-        if let Some(expected) = &answer.sink {
-            self.compare("result of the routine's op", expected, get("sink")?)?;
+        let sink = self.part.answer.as_ref().and_then(|answer| answer.sink.as_ref());
+        if let (Some(expected), Some(found)) = (sink, done.sink) {
+            self.compare("result of the routine's op", self.value(expected, self.facts)?, found)?;
         }
         Ok(())
     }
 
-    fn compare(&self, what: &str, expected: &Expr, found: f64) -> Result<()> {
-        let expected = self.value(expected)?;
+    /// Rows that one op touches, if the answer says so: where the op is the answer's statement, as often as that is
+    /// repeated; else those that it says of the whole op.
+    fn expected_rows(&self, done: &Done) -> Result<Option<f64>> {
+        let Some(answer) = &self.part.answer else { return Ok(None) };
+        let (rows, times) = match self.step_times() {
+            Some(times) => (answer.rows.as_ref(), f64::from(times)),
+            None => (answer.routine_rows.as_ref().or(answer.rows.as_ref()), 1.0),
+        };
+        let mut facts = self.facts.clone();
+        facts.insert("commits".into(), done.commits);
+        rows.map(|rows| Ok(times * self.value(rows, &facts)?)).transpose()
+    }
+
+    /// How often the client's op repeats the answer's statement, if it does nothing else.
+    fn step_times(&self) -> Option<u32> {
+        let step = self.part.answer_step.as_ref()?;
+        let JobCode::Client { branches, .. } = &self.part.code else { return None };
+        let [branch] = branches.as_slice() else { return None };
+        let is_step = branch.statements.len() == 1 && branch.statements[0].name == step.name;
+        is_step.then_some(branch.times)
+    }
+
+    /// The contract's claims about the rows of an op.
+    fn claims(&self) -> Vec<&Claim> {
+        let of_rows = |claim: &&Claim| claim.what == "rows" && matches!(claim.per.as_deref(), None | Some("ops"));
+        self.part.contract.iter().filter(of_rows).collect()
+    }
+
+    /// Judges these claims as those of a test that did one op.
+    fn check_claims(&self, done: &Done) -> Result<()> {
+        let spec = TestSpec { selection: self.selection, jobs: 1, seq: 1 };
+        let mut test = TestResult::unmeasured(&spec, String::new());
+        (test.total.ops, test.total.rows, test.total.commits) = (1, done.rows as u64, done.commits as u64);
+        test.params.clone_from(&self.part.params);
+        test.facts.clone_from(self.facts);
+        for claim in self.claims() {
+            let reasons = contract::judge(&test, std::slice::from_ref(claim), &self.plan.engine);
+            match reasons.first() {
+                Some(reason) if reason.status != Status::Valid => return Err(self.wrong(reason.text.clone())),
+                Some(_) => {}
+                None => self.compared.set(self.compared.get() + u32::from(self.applies(&test, claim))),
+            }
+        }
+        Ok(())
+    }
+
+    fn applies(&self, test: &TestResult, claim: &Claim) -> bool {
+        crate::analysis::scope::Scope::new(test).applies(claim, &self.plan.engine)
+    }
+
+    fn compare(&self, what: &str, expected: f64, found: f64) -> Result<()> {
+        self.compared.set(self.compared.get() + 1);
         if (found - expected).abs() <= TOLERANCE * expected.abs().max(1e-9) {
             return Ok(());
         }
         Err(self.wrong(format!("{what}: {found}, expected {expected}")))
     }
 
-    fn value(&self, expr: &Expr) -> Result<f64> {
-        expr.eval(self.facts).map_err(|message| self.wrong(message))
+    fn value(&self, expr: &Expr, facts: &Facts) -> Result<f64> {
+        expr.eval(facts).map_err(|message| self.wrong(message))
+    }
+
+    fn at(&self, error: EngineError) -> Error {
+        error.at(self.part.workload.clone())
     }
 
     fn wrong(&self, what: String) -> Error {
         Error::new(Kind::Check, self.part.workload.clone(), format!("wrong answer: {what}"))
             .advise("the data or the catalogue's SQL is wrong; 'dbdyno verify' checks the data")
     }
+}
+
+fn run_all(session: &mut dyn Session, statements: &[String]) -> std::result::Result<(), EngineError> {
+    statements.iter().try_for_each(|statement| session.execute(&sql::bind_late(statement, 1)).map(drop))
 }
 
 fn sum(rows: &Rows, column: &str) -> Option<f64> {

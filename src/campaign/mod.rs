@@ -14,8 +14,8 @@ pub mod probing;
 mod room;
 pub mod run;
 
-pub use answers::check as check_answers;
+pub use answers::{Checked, check as check_answers};
 pub use events::{Event, Sink};
 pub use measure::host_cpus;
 pub use platform::{Keep, Platform, PlatformRequest, is_there, remove_private};
-pub use run::{Campaign, Ended, data_request, load_with, make_site, run, standard_definition};
+pub use run::{Campaign, Ended, adapted, data_request, lacking, load_with, make_site, run, standard_definition};

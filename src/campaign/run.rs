@@ -55,7 +55,7 @@ pub struct Ended {
 /// Of the target before anything is measured, of the data set, or of the results file.
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     let platform = open(campaign)?;
-    let result = adapted(campaign, &platform)
+    let result = adapted(campaign.plan, campaign.plan_without, &platform, campaign.events)
         .and_then(|plan| room::fitted(plan, &platform, campaign.events))
         .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..campaign.clone() }, &platform, store));
     let closed = platform.close(campaign.events);
@@ -64,17 +64,31 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     Ok(ended)
 }
 
-/// The plan, or another one if the server lacks a drive that it needs.
-fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
-    let needed = |drive: Drive| campaign.plan.selections.iter().any(|selection| selection.drive == drive);
-    match platform.database.lacking_drive().filter(|(drive, _)| needed(*drive)) {
-        None => Ok(Cow::Borrowed(campaign.plan)),
-        Some((drive, reason)) => {
-            let what = format!("no {} drive here ({reason}): what can be is driven otherwise", drive.name());
-            (campaign.events)(Event::Note(&what));
-            (campaign.plan_without)(drive).map(Cow::Owned)
+/// The plan, or another one if the server lacks a drive that it needs; a note says so.
+///
+/// # Errors
+/// Nothing is left to run without that drive.
+pub fn adapted<'a>(
+    plan: &'a Plan,
+    plan_without: &PlanWithout<'_>,
+    platform: &Platform,
+    events: &Sink<'_>,
+) -> Result<Cow<'a, Plan>> {
+    match lacking(plan, platform) {
+        None => Ok(Cow::Borrowed(plan)),
+        Some((drive, note)) => {
+            events(Event::Note(&note));
+            plan_without(drive).map(Cow::Owned)
         }
     }
+}
+
+/// A drive that the plan needs and the server or its user cannot have, and what to say of it.
+pub fn lacking(plan: &Plan, platform: &Platform) -> Option<(Drive, String)> {
+    let (drive, reason) = platform.database.lacking_drive()?;
+    let needed = plan.selections.iter().any(|selection| selection.drive == drive);
+    let note = format!("no {} drive here ({reason}): what can be is driven otherwise", drive.name());
+    needed.then_some((drive, note))
 }
 
 fn open(campaign: &Campaign<'_>) -> Result<Platform> {
@@ -136,7 +150,7 @@ fn measured(
         in_process: platform.engine.capabilities().in_process,
         prepare: &|selection| {
             interruptible(campaign, &site, || {
-                answers::check(site.db, selection, &facts(selection))?;
+                answers::check(site.db, campaign.plan, selection, &facts(selection))?;
                 warm(campaign, &site, selection)?;
                 evictor(campaign, &site, selection)
             })
@@ -242,7 +256,7 @@ fn tables(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection, kinds
 }
 
 /// Rows of bulk loads: those of a table of the big one's size.
-fn row_function(plan: &Plan) -> RowFunction {
+pub(super) fn row_function(plan: &Plan) -> RowFunction {
     RowFunction { table_rows: table_rows("big", plan.size_gb), seed: plan.seed }
 }
 

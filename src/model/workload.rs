@@ -55,7 +55,8 @@ pub struct Workload {
     pub threads: Option<Expr>,
     /// For mixed workloads: the parts; jobs are dealt to them equally.
     pub parts: Vec<Part>,
-    /// The expected answer, checked by `verify` before timing.
+    /// The expected answer, checked by `verify` before timing. Without one (or one that says nothing of an op's rows) the
+    /// contract's claims about `rows` are checked with one op; without such claims `verify` says that it checks nothing.
     pub answer: Option<Answer>,
     /// What must be true if the workload stressed what it says.
     pub contract: Vec<Claim>,
@@ -199,17 +200,18 @@ pub struct ClientBranch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// Statement block whose result is checked (client form). Absent: only the routine is checked.
+    /// Statement block whose result is checked (client form). Absent: only one op is checked.
     #[serde(default)]
     pub step: Option<String>,
     /// Fixed bind values for the check.
     #[serde(default)]
     pub binds: BTreeMap<String, Expr>,
-    /// Rows that the step returns; also those that one op of the routine touches, unless `routine_rows` says otherwise.
+    /// Rows that the step returns; also those that one op touches, unless `routine_rows` says otherwise. A client's op that
+    /// is the step and nothing else touches these, as often as it repeats the step.
     #[serde(default)]
     pub rows: Option<Expr>,
-    /// Rows that one op of the routine touches (default `rows`); may use `commits`, the commits that the op reported,
-    /// for an op whose random branch decides about the rows.
+    /// Rows that one op touches (default `rows`), of the routine or of several steps of a client; may use `commits`, the
+    /// commits that the op reported, for an op whose random branch decides about the rows.
     #[serde(default)]
     pub routine_rows: Option<Expr>,
     /// Sums over the step's result, by column name.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::support::{Desk, Server, column, done, finished, free_port, processes, until};
 
-const SECRET: &str = "tr0ub4dor-and-3";
+pub const SECRET: &str = "tr0ub4dor-and-3";
 const SCHEMAS: &str = "select nspname from pg_namespace where nspname !~ '^(pg_|information)' order by 1";
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0";
 
@@ -55,12 +55,18 @@ fn a_run_makes_our_schema_only_and_clean_removes_exactly_that() {
 
 #[test]
 fn passwords_appear_nowhere() {
-    let (desk, server) = (Desk::new(), Server::shared());
+    let server = Server::shared();
     server.create_user("secretive", SECRET, true);
-    let url = server.url("secretive");
+    assert_password_appears_nowhere(&server.url("secretive"), "PGPASSWORD");
+}
+
+/// Runs on the server at `url`, whose user's password is [`SECRET`] and stands in this variable: it is in the arguments of
+/// no process, in no file, and nothing prints it.
+pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
+    let desk = Desk::new();
     let line = format!("run {url} {ARGS} --duration 1500ms --report {}", desk.path("report.html").display());
     let mut run = desk.command(&line);
-    run.env("PGPASSWORD", SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    run.env(variable, SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut run = run.spawn().unwrap();
     let mut looked = 0;
     until("the run ends", || {
@@ -70,12 +76,16 @@ fn passwords_appear_nowhere() {
     });
     assert!(looked > 3);
     let run = done(run.wait_with_output().unwrap(), &line).ok();
+    let with = |line: &str, password: &str| {
+        let mut command = desk.command(line);
+        command.env(variable, password);
+        finished(command, line)
+    };
+    let json = with(&format!("run {url} {ARGS} --duration 300ms --format json"), SECRET).ok();
     let export = desk.run("runs export").ok();
-    let mut wrong = desk.command(&format!("check {url}"));
-    wrong.env("PGPASSWORD", format!("{SECRET}-wrong"));
-    let wrong = finished(wrong, "check with a wrong password");
+    let wrong = with(&format!("check {url}"), &format!("{SECRET}-wrong"));
     assert_ne!(wrong.code, Some(0));
-    for done in [&run, &export, &wrong] {
+    for done in [&run, &json, &export, &wrong] {
         assert!(!holds_secret(done.stdout.as_bytes()) && !holds_secret(done.stderr.as_bytes()), "{done:#?}");
     }
     assert!(!holds_secret(&all_bytes(&desk.path(""))));

@@ -7,7 +7,8 @@ use dbdyno::engine::Session;
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
-use crate::support::{Desk, Done, column, done, finished, free_port, try_session_of, until};
+use crate::cli_existing::SECRET;
+use crate::support::{Desk, Done, column, done, finished, free_port, signal, try_session_of, until};
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
 const GROUP: &str = r#"
@@ -107,35 +108,48 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
 }
 
 /// A MariaDB server that stands for somebody's existing one: TCP with passwords.
-struct Existing {
+pub struct Existing {
     server: Option<PrivateServer>,
-    admin: Box<dyn Session>,
-    port: u16,
+    pub admin: Box<dyn Session>,
+    options: StartOptions,
     _dir: tempfile::TempDir,
 }
 
 impl Existing {
-    fn start(more: &[(&str, &str)]) -> Self {
+    pub fn start(more: &[(&str, &str)]) -> Self {
         let dir = Desk::new().into_dir();
-        let port = free_port();
         let base = [("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")];
         let settings = base.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let options = StartOptions { data_dir: dir.path().into(), server_bin: None, port: Some(port), settings };
+        let options = StartOptions { data_dir: dir.path().into(), server_bin: None, port: Some(free_port()), settings };
         let server = server::start("mariadb", &options).unwrap();
         let admin = try_session_of("mariadb", &server.url()).unwrap();
-        Existing { server: Some(server), admin, port, _dir: dir }
+        Existing { server: Some(server), admin, options, _dir: dir }
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&mut self) {
+        let server = self.server.take().unwrap();
+        server.keep_whatever_happens().unwrap();
+        signal(server.pid().unwrap(), rustix::process::Signal::KILL);
+    }
+
+    /// Starts it again, on the files that it left.
+    pub fn start_again(&mut self) {
+        let server = server::start("mariadb", &self.options).unwrap();
+        self.admin = try_session_of("mariadb", &server.url()).unwrap();
+        self.server = Some(server);
     }
 
     /// Makes a user with these privileges on our database.
-    fn create_user(&mut self, name: &str, privileges: &str) {
+    pub fn create_user(&mut self, name: &str, privileges: &str) {
         self.admin.execute(&format!("create user {name}@'127.0.0.1' identified by '{SECRET}'")).unwrap();
         if !privileges.is_empty() {
             self.admin.execute(&format!("grant {privileges} on dbdyno.* to {name}@'127.0.0.1'")).unwrap();
         }
     }
 
-    fn url(&self, name: &str) -> String {
-        format!("mariadb://{name}@127.0.0.1:{}", self.port)
+    pub fn url(&self, name: &str) -> String {
+        format!("mariadb://{name}@127.0.0.1:{}", self.options.port.unwrap())
     }
 
     fn databases(&mut self) -> Vec<String> {
@@ -153,10 +167,9 @@ impl Drop for Existing {
     }
 }
 
-const SECRET: &str = "tr0ub4dor-and-3";
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
 
-fn with_password(desk: &Desk, line: &str, password: &str) -> Done {
+pub fn with_password(desk: &Desk, line: &str, password: &str) -> Done {
     let mut command = desk.command(line);
     command.env("MYSQL_PWD", password);
     finished(command, line)
@@ -213,8 +226,20 @@ fn without_stored_routines_the_client_drives_and_a_line_says_so() {
     let url = server.url("plain");
     let run = with_password(&desk, &format!("run {url} {ARGS} --format json"), SECRET).ok();
     assert_eq!(run.json()["tests"][0]["drive"], "client");
-    assert!(run.stderr.contains("no database drive here (the user lacks CREATE ROUTINE"), "{}", run.stderr);
-    let asked = with_password(&desk, &format!("run {url} {ARGS} --drive database --quiet"), SECRET);
+    let lacks = "no database drive here (the user lacks CREATE ROUTINE";
+    assert!(run.stderr.contains(lacks), "{}", run.stderr);
+    let with = |line: String| with_password(&desk, &line, SECRET);
+    // The other commands on a plan say the same and do without.
+    let both = "--size 0.01 --workload SRV-UPDATE1 --workload SRV-QUERY1";
+    let verified = with(format!("verify {url} {both}")).ok();
+    assert!(verified.stderr.contains(lacks), "{}", verified.stderr);
+    assert!(verified.stdout.contains("ok      SRV-UPDATE1\nok      SRV-QUERY1\n"), "{}", verified.stdout);
+    let checked = with(format!("check {url} {both}")).ok().stdout;
+    assert!(checked.contains(&format!("privileges are sufficient, but {lacks}")), "{checked}");
+    assert!(!with(format!("check {url} {both} --drive client")).ok().stdout.contains(lacks));
+    let asked = with(format!("check {url} {both} --drive database"));
+    assert!(asked.code == Some(1) && asked.stdout.contains("MISSING  target"), "{asked:#?}");
+    let asked = with(format!("run {url} {ARGS} --drive database --quiet"));
     assert_eq!(asked.code, Some(2), "{asked:#?}");
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::campaign::{self, Keep, Platform, PlatformRequest};
+use crate::catalog::Catalog;
 use crate::cli::args::TargetArgs;
 use crate::cli::context::Context;
 use crate::cli::setting::Setting;
@@ -10,7 +11,7 @@ use crate::cli::{fit, out, paths};
 use crate::dataset;
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
-use crate::model::Target;
+use crate::model::{Plan, Target};
 use crate::server::{self, StartOptions};
 
 /// One finding of the preflight.
@@ -28,12 +29,13 @@ pub fn check(context: &Context, args: &TargetArgs) -> Result<()> {
     let setting = Setting::new(&catalog, args)?;
     let plan = setting.plan(&catalog, None)?;
     let needed_bytes = dataset::needed_bytes(&campaign::data_request(&plan));
+    let asked = Asked { catalog: &catalog, setting: &setting, plan: &plan };
     let mut findings = vec![finding("catalogue", Ok(format!("{} workloads", catalog.workloads().count())))];
     let fits = fit::check(&catalog, &setting, &plan).map(|()| format!("{} fits this machine", setting.profile.id));
     if !matches!(setting.target, Target::Existing { .. }) {
         findings.push(finding("size profile", fits));
     }
-    findings.push(finding("target", target(context, &setting, needed_bytes)));
+    findings.push(finding("target", target(context, &asked, needed_bytes)));
     findings.push(finding("results file", results(context)));
     for finding in &findings {
         out::print(&format!("{}  {}", if finding.ok { "ok     " } else { "MISSING" }, finding.what));
@@ -51,7 +53,15 @@ fn finding(what: &str, result: Result<String>) -> Finding {
     }
 }
 
-fn target(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<String> {
+/// What is asked for.
+struct Asked<'a> {
+    catalog: &'a Catalog,
+    setting: &'a Setting,
+    plan: &'a Plan,
+}
+
+fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Result<String> {
+    let setting = asked.setting;
     match &setting.target {
         Target::Private { engine, data_dir, server_bin, port } => {
             let options = StartOptions {
@@ -64,12 +74,13 @@ fn target(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<Str
             Ok(format!("{engine} {version}, {}", space(data_dir, needed_bytes)?))
         }
         Target::Embedded { engine, data_dir } => Ok(format!("{engine}, {}", space(data_dir, needed_bytes)?)),
-        Target::Existing { .. } => existing(context, setting, needed_bytes),
+        Target::Existing { .. } => existing(context, asked, needed_bytes),
     }
 }
 
 /// Connects without creating anything: version, privileges, disk if it is on this host.
-fn existing(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<String> {
+fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Result<String> {
+    let setting = asked.setting;
     let request = PlatformRequest {
         target: &setting.target,
         settings: &setting.settings,
@@ -78,13 +89,21 @@ fn existing(context: &Context, setting: &Setting, needed_bytes: u64) -> Result<S
         ask_password: super::run::ask_password(context),
     };
     let platform = Platform::open(&request, &|_| {})?;
+    let drives = drives(asked, &platform);
     let version = platform.database.version();
     let disk = match platform.database.storage_path() {
-        Some(path) => space(&path, needed_bytes)?,
-        None => "its disk cannot be seen from here".into(),
+        Some(path) => space(&path, needed_bytes),
+        None => Ok("its disk cannot be seen from here".into()),
     };
     platform.close(&|_| {})?;
-    Ok(format!("{} {version}, privileges are sufficient, {disk}", setting.engine.name()))
+    Ok(format!("{} {version}, privileges are sufficient{}, {}", setting.engine.name(), drives?, disk?))
+}
+
+/// What is to be said of a drive that the server or the user cannot have, if the plan needs it.
+fn drives(asked: &Asked<'_>, platform: &Platform) -> Result<String> {
+    let Some((drive, note)) = campaign::lacking(asked.plan, platform) else { return Ok(String::new()) };
+    asked.setting.plan_without(asked.catalog, None, drive)?;
+    Ok(format!(", but {note}"))
 }
 
 /// Free space against what loading needs.

@@ -1,6 +1,6 @@
 //! `load`, `verify`, `clean`: the data set of a target, without measuring.
 
-use crate::campaign::{self, Event, Keep, Platform, PlatformRequest};
+use crate::campaign::{self, Checked, Event, Keep, Platform, PlatformRequest};
 use crate::catalog::Catalog;
 use crate::cli::args::TargetArgs;
 use crate::cli::console::Console;
@@ -10,7 +10,7 @@ use crate::cli::{fit, out, signals};
 use crate::dataset;
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
-use crate::model::{Plan, Target};
+use crate::model::{Plan, Selection, Target};
 
 /// Loads the tables of the chosen suite or workloads and keeps them.
 ///
@@ -29,7 +29,7 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
     })
 }
 
-/// Loads what is missing, then checks all rows and the answer of every chosen workload.
+/// Loads what is missing, then checks all rows and the answer of every chosen workload; says what it could not check.
 ///
 /// # Errors
 /// Of kind `Check` if something is wrong; of the target.
@@ -44,33 +44,44 @@ pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
 }
 
 fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
+    let events = |event: Event<'_>| desk.console.show(&event);
+    let without = |drive| desk.setting.plan_without(&desk.catalog, None, drive);
+    let plan = campaign::adapted(plan, &without, platform, &events)?;
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
-    let request = campaign::data_request(plan);
-    let loaded = campaign::load_with(&site, &request, &desk.interrupt, &|event| desk.console.show(&event))?;
-    let mut wrong = report(&format!("data set {}", loaded.data_set_id), dataset::verify(&site, &request))?;
+    let request = campaign::data_request(&plan);
+    let loaded = campaign::load_with(&site, &request, &desk.interrupt, &events)?;
+    let data = dataset::verify(&site, &request).map(|()| Checked::Yes);
+    let mut wrong = report(&format!("data set {}", loaded.data_set_id), data)?;
     for selection in &plan.selections {
-        wrong += report(
-            &selection.workload.id,
-            campaign::check_answers(site.db, selection, &loaded.facts_for(&selection.tables)),
-        )?;
+        let facts = loaded.facts_for(&selection.tables);
+        wrong += report(&name(selection), campaign::check_answers(site.db, &plan, selection, &facts))?;
+    }
+    for (workload, reason) in &plan.left_out {
+        wrong += report(workload, Ok(Checked::No(reason.clone())))?;
     }
     Ok(wrong)
 }
 
+/// A workload with the parameters that were chosen for it.
+fn name(selection: &Selection) -> String {
+    let params: Vec<String> = selection.chosen.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let id = &selection.workload.id;
+    if params.is_empty() { id.clone() } else { format!("{id}:{}", params.join(",")) }
+}
+
 /// Prints one check; 1 if it failed. Errors that are no finding are passed on.
-fn report(what: &str, result: Result<()>) -> Result<usize> {
+fn report(what: &str, result: Result<Checked>) -> Result<usize> {
     match result {
-        Ok(()) => {
-            out::print(&format!("ok      {what}"));
-            Ok(0)
-        }
+        Ok(Checked::Yes) => out::print(&format!("ok      {what}")),
+        Ok(Checked::No(reason)) => out::print(&format!("-       {what}: not checked: {reason}")),
         Err(error) if error.kind == Kind::Check => {
             out::print(&format!("WRONG   {error}"));
-            Ok(1)
+            return Ok(1);
         }
-        Err(error) => Err(error),
+        Err(error) => return Err(error),
     }
+    Ok(0)
 }
 
 /// Removes exactly what dbdyno made on the target.

@@ -1,0 +1,45 @@
+//! What PostgreSQL's tests try is tried on MariaDB too: a server that dies while loading, passwords that must not be seen.
+
+use crate::cli_existing::{SECRET, assert_password_appears_nowhere};
+use crate::mariadb::{Existing, with_password};
+use crate::support::{Desk, column, done, until};
+
+/// 320,000 rows, of which a chunk is a sixteenth or less.
+const ARGS: &str = "--size 0.32 --workload STO-READ";
+const NOTED: &str = "select coalesce(sum(last_id - first_id + 1), 0) from dbdyno.state_chunks";
+
+/// Rows that are noted as in; none before there is a note.
+fn noted(server: &mut Existing) -> u64 {
+    let rows = server.admin.query(NOTED, &[]).ok();
+    rows.and_then(|rows| rows.scalar()?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn an_existing_mariadb_that_dies_while_loading_is_one_line_and_what_is_in_stays() {
+    let desk = Desk::new();
+    // Commits that are lost with the server's process would be no rows that stay.
+    let mut server = Existing::start(&[("innodb_flush_log_at_trx_commit", "1")]);
+    server.create_user("loader", "all");
+    let url = server.url("loader");
+    let line = format!("load {url} --quiet {ARGS}");
+    let mut load = desk.command(&line);
+    load.env("MYSQL_PWD", SECRET).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let load = load.spawn().unwrap();
+    until("a third of the rows are in", || noted(&mut server) > 110_000);
+    server.kill();
+    done(load.wait_with_output().unwrap(), &line).fails(3, &[&url, "table dbdyno.big"]);
+    server.start_again();
+    let kept = noted(&mut server);
+    assert!((110_001..320_000).contains(&kept), "{kept} rows are in");
+    let again = with_password(&desk, &format!("load {url} {ARGS}"), SECRET).ok();
+    assert!(again.stderr.contains("goes on at"), "{}", again.stderr);
+    with_password(&desk, &format!("verify {url} {ARGS} --quiet"), SECRET).ok();
+    assert_eq!(column(server.admin.as_mut(), "select count(*) from dbdyno.big"), ["320000"]);
+}
+
+#[test]
+fn passwords_for_mariadb_appear_nowhere() {
+    let mut server = Existing::start(&[]);
+    server.create_user("secretive", "all");
+    assert_password_appears_nowhere(&server.url("secretive"), "MYSQL_PWD");
+}

@@ -1,0 +1,134 @@
+//! `verify` says "ok" of what it has checked and of nothing else.
+
+use dbdyno::catalog::Catalog;
+use dbdyno::model::Drive;
+use dbdyno::plan;
+
+use crate::every_workload::request;
+use crate::support::Desk;
+
+/// Parameters that spare time where the default would do nothing else.
+const QUICKER: [(&str, &str); 3] =
+    [("DL-DIRECT", ":batch=5000"), ("CPU-FIBONACCI", ":n=15"), ("STO-WRITE", ":file_mb=16")];
+/// What no answer and no claim says anything about: target, drive, workload. There another job's op may come between.
+const UNCHECKED: [(&str, Option<Drive>, &str); 1] = [("mariadb", Some(Drive::Client), "DA-INDEX")];
+
+/// What `verify` says of every workload that this engine has, in this drive or in any, by workload.
+fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
+    let catalog = Catalog::embedded().unwrap();
+    let runs = |id: &str| {
+        let drives = drive.map_or(vec![Drive::Database, Drive::Client], |drive| vec![drive]);
+        drives.iter().any(|drive| plan::build(&catalog, &request(target, *drive, id.to_string())).is_ok())
+    };
+    let mut line = format!("verify {target} --size 0.01 --quiet");
+    for workload in catalog.workloads().filter(|workload| runs(&workload.id)) {
+        let quicker = QUICKER.iter().find(|(id, _)| *id == workload.id).map_or("", |(_, params)| params);
+        line += &format!(" --workload {}{quicker}", workload.id);
+    }
+    if let Some(drive) = drive {
+        line += &format!(" --drive {}", drive.name());
+    }
+    let said = Desk::new().run(&line).ok().stdout;
+    let words = |line: &str| {
+        let (mark, what) = line.split_once(' ').unwrap();
+        (what.trim().split([':', ' ']).next().unwrap().to_string(), mark.to_string())
+    };
+    said.lines().map(words).collect()
+}
+
+#[test]
+fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
+    let client = Some(Drive::Client);
+    let all = [("sqlite", None), ("postgres", None), ("postgres", client), ("mariadb", None), ("mariadb", client)];
+    for (target, drive) in all {
+        let verified = verified(target, drive);
+        assert!(verified.len() > 35, "{target} {drive:?}: {verified:?}");
+        for (what, mark) in verified {
+            let expected = if UNCHECKED.contains(&(target, drive, &what)) { "-" } else { "ok" };
+            assert_eq!(mark, expected, "{what} on {target} {drive:?}");
+        }
+    }
+}
+
+/// Ops of a client that do not do what the catalogue says of them, each in another way.
+const GROUP: &str = r#"
+id = "OWN"
+title = "wrong"
+about = "Ops that touch other rows than they should."
+
+[[workload]]
+id = "OWN-TWO"
+title = "one row, says the answer"
+about = "and it is two"
+revision = 1
+tables = ["small"]
+commits = true
+kpm = { value = "ops", unit = "tps", better = "higher" }
+binds = { id = { random = 1000 } }
+client = [{ commit = "auto", steps = ["update"] }]
+answer = { rows = 1 }
+undrivable = { database = "it is about the client" }
+
+[[workload]]
+id = "OWN-CLAIM"
+title = "three rows, says the contract"
+about = "and it is two"
+revision = 1
+tables = ["small"]
+commits = true
+kpm = { value = "ops", unit = "tps", better = "higher" }
+binds = { id = { random = 1000 } }
+client = [{ commit = "block", steps = ["update"] }]
+contract = [{ what = "rows", per = "ops", min = 3, max = 3, because = "it is not three" }]
+undrivable = { database = "it is about the client" }
+
+[[workload]]
+id = "OWN-TIMES"
+title = "four look-ups, each of which finds its row"
+about = "as it should be"
+revision = 1
+tables = ["small"]
+kpm = { value = "ops", unit = "tps", better = "higher" }
+binds = { id = { random = 1000 } }
+client = [{ steps = ["lookup"], times = 4 }]
+answer = { step = "lookup", binds = { id = 7 }, rows = 1, sums = { id = 7 } }
+undrivable = { database = "it is about the client" }
+
+[[workload]]
+id = "OWN-SILENT"
+title = "nobody says what it gives"
+about = "so nobody can check it"
+revision = 1
+tables = ["small"]
+kpm = { value = "ops", unit = "tps", better = "higher" }
+binds = { id = { random = 1000 } }
+client = [{ steps = ["lookup"] }]
+undrivable = { database = "it is about the client" }
+"#;
+const SQL: &str = "\
+-- name: update\nupdate {{small}} set status = status + 1 where id in (:id, :id + 1)\n
+-- name: lookup\nselect id from {{small}} where id = :id\n";
+
+#[test]
+fn an_op_that_touches_other_rows_than_the_catalogue_says_is_a_wrong_answer() {
+    for target in ["sqlite", "postgres", "mariadb"] {
+        let desk = Desk::new();
+        let folder = desk.path("own/workloads/own");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("group.toml"), GROUP).unwrap();
+        std::fs::write(folder.join("common.sql"), SQL).unwrap();
+        let workloads =
+            ["OWN-TWO", "OWN-CLAIM", "OWN-TIMES", "OWN-SILENT"].map(|id| format!(" --workload {id}")).concat();
+        let own = desk.path("own").display().to_string();
+        let said = desk.run(&format!("verify {target} --catalog {own} --size 0.01 --quiet{workloads}"));
+        let said = said.fails(1, &["2 checks failed"]).stdout;
+        let lines: Vec<&str> = said.lines().skip(1).collect();
+        assert!(
+            lines[0].starts_with("WRONG   OWN-TWO: wrong answer: rows of one op: 2, expected 1"),
+            "{target}: {said}"
+        );
+        assert!(lines[1].starts_with("WRONG   OWN-CLAIM: wrong answer: rows per ops = 2"), "{target}: {said}");
+        assert_eq!(lines[2], "ok      OWN-TIMES", "{target}");
+        assert!(lines[3].starts_with("-       OWN-SILENT: not checked: "), "{target}: {said}");
+    }
+}
