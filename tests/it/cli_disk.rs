@@ -92,7 +92,8 @@ fn a_private_server_whose_disk_gets_full_is_removed() {
         let run = desk.spawn(&line);
         until("rows are being loaded", || server.rows_are_loaded(&data));
         disk.fill();
-        done(run.wait_with_output().unwrap(), &line).fails(3, &[engine]);
+        let failed = done(run.wait_with_output().unwrap(), &line).fails(3, &[engine]);
+        assert!(server.full_disk.iter().all(|words| failed.stderr.contains(words)), "{failed:#?}");
         assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "left behind");
         assert_eq!(processes(&data.display().to_string()), Vec::<String>::new());
         let runs = desk.runs();

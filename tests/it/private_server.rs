@@ -34,8 +34,21 @@ struct Kind {
     wrong: (&'static str, &'static str),
     /// What the hint of how to connect says.
     hint: [&'static str; 2],
-    /// A statement for the bind `key`.
-    select: &'static str,
+    /// Mark of the first and only bind of a statement.
+    mark: &'static str,
+    /// A statement that fails for every other key.
+    fails: &'static str,
+    /// Counts the look-ups in the table `t`, where the server counts them per table.
+    scans: Option<&'static str>,
+    /// A routine that does nothing and reports twice the ops as rows, and its call.
+    routine: [&'static str; 2],
+    /// The database in the URL of an existing server.
+    database: &'static str,
+    /// Processes that a server has at least.
+    processes: usize,
+    /// Makes the user ann, with a password; gives it the privileges, as the advice says; a change after which the password
+    /// is of no use any more.
+    ann: [&'static str; 3],
     /// Ends it at once.
     kill: rustix::process::Signal,
 }
@@ -46,7 +59,24 @@ const KINDS: [Kind; 2] = [
         settings: &[("shared_buffers", "16MB"), ("fsync", "off"), ("max_connections", "10")],
         wrong: ("shared_buffers", "much"),
         hint: ["psql -h ", "-U dbdyno"],
-        select: "select $1",
+        mark: "$1",
+        fails: "select 1 / ($1 % 2)",
+        scans: Some("select idx_scan from pg_stat_user_tables where relname = 't'"),
+        routine: [
+            "create function dbdyno.f(p_max bigint, p_seed bigint, out ops bigint, out rows bigint, \
+             out commits bigint, out sink float8, out seed bigint, out elapsed_us float8, out samples_us float8[]) \
+             language sql as 'select p_max, p_max * 2, 0::bigint, 1::float8, p_seed % 2147483646 + 1, 1e6::float8, \
+             array[5.5, 7]::float8[]'",
+            "select * from dbdyno.f($1, $2)",
+        ],
+        database: "postgres",
+        processes: 3,
+        ann: [
+            "create role ann login password 'right'",
+            "grant create on database postgres to ann",
+            // An md5 password cannot prove itself by scram.
+            "set password_encryption = 'md5'; alter role ann password 'right'",
+        ],
         kill: rustix::process::Signal::QUIT,
     },
     Kind {
@@ -58,7 +88,21 @@ const KINDS: [Kind; 2] = [
         ],
         wrong: ("innodb_flush_method", "somehow"),
         hint: ["mariadb --no-defaults", "--user=dbdyno"],
-        select: "select ?",
+        mark: "?",
+        fails: "select 9223372036854775807 + (? % 2)",
+        scans: None,
+        routine: [
+            "create procedure dbdyno.f(p_max bigint, p_seed bigint) select p_max as ops, p_max * 2 as `rows`, 0 as commits, \
+             1e0 as sink, p_seed % 2147483646 + 1 as seed, 1e6 as elapsed_us, '5.5 7 ' as samples_us",
+            "call dbdyno.f(?, ?)",
+        ],
+        database: "",
+        processes: 1,
+        ann: [
+            "create user ann@'127.0.0.1' identified by 'right'",
+            "grant all on dbdyno.* to 'ann'@'127.0.0.1'",
+            "alter user ann@'127.0.0.1' account lock",
+        ],
         kill: rustix::process::Signal::KILL,
     },
 ];
@@ -147,19 +191,21 @@ fn count(database: &dyn Database, sql: &str) -> i64 {
 
 #[test]
 fn loads_and_runs_both_drives_and_leaves_nothing() {
-    let dir = open_dir();
-    let server = started(&KINDS[0], dir.path(), None);
-    let pid = server.pid().unwrap();
-    let database = open(&server.url(), None, Access::Provision).unwrap();
-    database.session().unwrap().execute(TABLE).unwrap();
-    check_load(&*database);
-    check_client_drive(&*database);
-    check_routine(&*database);
-    assert!(database.server_pids().contains(&pid) && database.server_pids().len() > 2);
-    assert_eq!(database.storage_path().as_deref(), Some(server.storage_path()));
-    server.stop_and_remove().unwrap();
-    assert!(!is_alive(pid));
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    for kind in KINDS {
+        let dir = open_dir();
+        let server = started(&kind, dir.path(), None);
+        let pid = server.pid().unwrap();
+        let database = open(&server.url(), None, Access::Provision).unwrap();
+        database.session().unwrap().execute(TABLE).unwrap();
+        check_load(&*database);
+        check_client_drive(&kind, &*database);
+        check_routine(&kind, &*database);
+        assert!(database.server_pids().contains(&pid) && database.server_pids().len() >= kind.processes);
+        assert_eq!(database.storage_path().as_deref(), Some(server.storage_path()));
+        server.stop_and_remove().unwrap();
+        assert!(!is_alive(pid));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
 }
 
 fn check_load(database: &dyn Database) {
@@ -179,8 +225,8 @@ fn check_load(database: &dyn Database) {
         .session()
         .unwrap()
         .query(
-            "select id, key25, key125, key320, region, booked_on, (amount * 100)::bigint, quantity, status, code, \
-                filler, amount = amount::text::numeric(12,2) exact from dbdyno.t order by id",
+            "select id, key25, key125, key320, region, booked_on, floor(amount * 100), quantity, status, code, filler, \
+                case when amount * 100 = floor(amount * 100) then 'exact' end from dbdyno.t order by id",
             &[],
         )
         .unwrap();
@@ -194,41 +240,36 @@ fn check_load(database: &dyn Database) {
         let mut texts: Vec<String> = numbers.iter().map(i64::to_string).collect();
         texts.push(iso.clone());
         texts.extend([expected.amount_cents, expected.quantity, expected.status].iter().map(i64::to_string));
-        texts.extend([code.clone(), filler.clone(), "t".into()]);
+        texts.extend([code.clone(), filler.clone(), "exact".into()]);
         assert_eq!(row.iter().flatten().cloned().collect::<Vec<_>>(), texts);
     }
 }
 
 /// Our counts are the server's own, as soon as the job has returned.
-fn check_client_drive(database: &dyn Database) {
-    const SCANS: &str = "select idx_scan from pg_stat_user_tables where relname = 't'";
-    let before = count(database, SCANS);
+fn check_client_drive(kind: &Kind, database: &dyn Database) {
+    let scans = || kind.scans.map(|sql| count(database, sql));
+    let before = scans();
     let mut pacer = TestPacer::new(3, |_| ());
-    run(database, &branch("select * from dbdyno.t where id = $1", Commit::None), &mut pacer).unwrap();
+    let select = format!("select * from dbdyno.t where id = {}", kind.mark);
+    run(database, &branch(&select, Commit::None), &mut pacer).unwrap();
     assert_eq!((pacer.tally.ops, pacer.tally.rows, pacer.tally.commits), (300, 300, 0));
-    assert_eq!(count(database, SCANS) - before, 300);
-    let update = "update dbdyno.t set status = status + 1 where id = $1";
+    assert_eq!(scans(), before.map(|before| before + 300));
+    let update = format!("update dbdyno.t set status = status + 1 where id = {}", kind.mark);
     let mut pacer = TestPacer::new(1, |_| ());
-    run(database, &branch(update, Commit::Block), &mut pacer).unwrap();
+    run(database, &branch(&update, Commit::Block), &mut pacer).unwrap();
     assert_eq!((pacer.tally.ops, pacer.tally.rows, pacer.tally.commits), (100, 100, 100));
     assert_eq!(count(database, "select sum(status) from dbdyno.t"), 100);
     let mut pacer = TestPacer::new(1, |_| ());
-    run(database, &branch("select 1 / ($1 % 2)", Commit::None), &mut pacer).unwrap();
+    run(database, &branch(kind.fails, Commit::None), &mut pacer).unwrap();
     assert_eq!(pacer.tally.ops, 100);
     assert!(pacer.errors.len() > 20 && pacer.errors.iter().all(|class| *class == ErrorClass::Statement));
 }
 
-fn check_routine(database: &dyn Database) {
-    let create = "create function dbdyno.f(p_max bigint, p_seed bigint, out ops bigint, out rows bigint, \
-        out commits bigint, out sink float8, out seed bigint, out elapsed_us float8, out samples_us float8[]) \
-        language sql as 'select p_max, p_max * 2, 0::bigint, 1::float8, p_seed % 2147483646 + 1, 1e6::float8, \
-        array[5.5, 7]::float8[]'";
+fn check_routine(kind: &Kind, database: &dyn Database) {
+    let [create, call] = kind.routine;
     database.session().unwrap().execute(create).unwrap();
-    let call = BoundStatement {
-        name: "call".into(),
-        sql: "select * from dbdyno.f($1, $2)".into(),
-        binds: vec!["max_ops".into(), "seed".into()],
-    };
+    let binds = vec!["max_ops".into(), "seed".into()];
+    let call = BoundStatement { name: "call".into(), sql: call.into(), binds };
     let routine = dbdyno::model::Routine { name: "dbdyno.f".into(), create: vec![], call, per_op: false, drop: vec![] };
     let mut pacer = TestPacer::new(2, |_| ());
     run(database, &JobCode::Routine(routine), &mut pacer).unwrap();
@@ -249,7 +290,7 @@ fn a_server_killed_in_the_middle_is_a_lost_connection() {
             }
         };
         let mut pacer = TestPacer::new(1_000_000, kill);
-        let error = run(&*database, &branch(kind.select, Commit::None), &mut pacer).unwrap_err();
+        let error = run(&*database, &branch(&format!("select {}", kind.mark), Commit::None), &mut pacer).unwrap_err();
         assert_eq!(error.class, ErrorClass::Lost, "{error}");
         assert!(pacer.tally.ops >= 100);
         assert!(matches!(database.session().err().unwrap().class, ErrorClass::Unreachable | ErrorClass::Lost));
@@ -259,30 +300,33 @@ fn a_server_killed_in_the_middle_is_a_lost_connection() {
 
 #[test]
 fn passwords_and_privileges_are_checked_before_anything_is_created() {
-    let dir = open_dir();
-    let port = free_port();
-    let server = started(&KINDS[0], dir.path(), Some(port));
-    let admin = open(&server.url(), None, Access::Inspect).unwrap();
-    assert_eq!(count(&*admin, "select count(*) from pg_namespace where nspname = 'dbdyno'"), 0);
-    let mut session = admin.session().unwrap();
-    session.execute("create role ann login password 'right'").unwrap();
-    let url = format!("postgres://ann@127.0.0.1:{port}/postgres");
-    let right: fn(&str) -> Option<String> = |_| Some("right".into());
-    let wrong: fn(&str) -> Option<String> = |_| Some("wr0ng".into());
-    let error = open(&url, Some(wrong), Access::Provision).err().unwrap();
-    assert_eq!(error.class, ErrorClass::Denied);
-    assert!(!format!("{error:?}").contains("wr0ng"));
-    assert_eq!(open(&url, None, Access::Provision).err().unwrap().class, ErrorClass::Denied);
-    let error = open(&url, Some(right), Access::Provision).err().unwrap();
-    assert_eq!(error.class, ErrorClass::Privilege);
-    assert!(error.advice.unwrap().contains("grant create on database postgres to ann"));
-    session.execute("grant create on database postgres to ann").unwrap();
-    let database = open(&url, Some(right), Access::Provision).unwrap();
-    database.session().unwrap().execute(TABLE).unwrap();
-    session.execute("set password_encryption = 'md5'; alter role ann password 'right'").unwrap();
-    assert!(open(&url, Some(right), Access::Provision).is_err(), "an md5 password cannot prove itself by scram");
-    drop(session);
-    server.stop_and_remove().unwrap();
+    const OURS: &str = "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
+    for kind in KINDS {
+        let (dir, port, [create, grant, spoil]) = (open_dir(), free_port(), kind.ann);
+        let server = started(&kind, dir.path(), Some(port));
+        let admin = open(&server.url(), None, Access::Inspect).unwrap();
+        assert_eq!(count(&*admin, OURS), 0);
+        let mut session = admin.session().unwrap();
+        session.execute(create).unwrap();
+        let url = format!("{}://ann@127.0.0.1:{port}/{}", kind.engine, kind.database);
+        let right: fn(&str) -> Option<String> = |_| Some("right".into());
+        let wrong: fn(&str) -> Option<String> = |_| Some("wr0ng".into());
+        let error = open(&url, Some(wrong), Access::Provision).err().unwrap();
+        assert_eq!(error.class, ErrorClass::Denied);
+        assert!(!format!("{error:?}").contains("wr0ng"));
+        assert_eq!(open(&url, None, Access::Provision).err().unwrap().class, ErrorClass::Denied);
+        let error = open(&url, Some(right), Access::Provision).err().unwrap();
+        assert_eq!(error.class, ErrorClass::Privilege);
+        assert!(error.advice.as_ref().unwrap().contains(grant), "{error:?}");
+        assert_eq!(count(&*admin, OURS), 0, "{}: nothing was created", kind.engine);
+        session.execute(grant).unwrap();
+        let database = open(&url, Some(right), Access::Provision).unwrap();
+        database.session().unwrap().execute(TABLE).unwrap();
+        session.execute(spoil).unwrap();
+        assert_eq!(open(&url, Some(right), Access::Provision).err().unwrap().class, ErrorClass::Denied);
+        drop(session);
+        server.stop_and_remove().unwrap();
+    }
 }
 
 #[test]

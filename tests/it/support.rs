@@ -283,6 +283,9 @@ pub struct Private {
     pub client_options: &'static [&'static str],
     /// Ends it at once.
     pub hard_stop: rustix::process::Signal,
+    /// What a load says when the disk gets full. PostgreSQL's words depend on what needs the space first: for its log it
+    /// ends itself.
+    pub full_disk: &'static [&'static str],
 }
 
 /// Every kind of private server.
@@ -296,6 +299,7 @@ pub const PRIVATE: [Private; 2] = [
             and query like '%w_srv_query1%' and now() - query_start > interval '300 ms'",
         client_options: &["-X", "-A", "-t", "-c"],
         hard_stop: rustix::process::Signal::QUIT,
+        full_disk: &[],
     },
     Private {
         engine: "mariadb",
@@ -307,6 +311,7 @@ pub const PRIVATE: [Private; 2] = [
             and time_ms > 300 and info like 'select%small%' and info not like '%sum(%' and info not like '%force index%'",
         client_options: &["-N", "-B", "-e"],
         hard_stop: rustix::process::Signal::KILL,
+        full_disk: &["disk is full", "dbdyno.big", "--size"],
     },
 ];
 
