@@ -75,8 +75,8 @@ impl BoundStatement {
     /// The text with a value (or whatever stands for it) in the place of each bind.
     pub fn with_values<'a>(&self, value: impl Fn(&str) -> &'a str) -> String {
         if !self.sql.contains(['$']) && !self.sql.contains("?1") {
-            // Marks without numbers: one after the other.
-            let mut pieces = self.sql.split('?');
+            // Marks without numbers: one after the other; a question mark beyond them is none.
+            let mut pieces = self.sql.splitn(self.binds.len() + 1, '?');
             let first = pieces.next().unwrap_or_default().to_string();
             return self.binds.iter().zip(pieces).fold(first, |sql, (name, piece)| sql + value(name) + piece);
         }
@@ -235,6 +235,25 @@ pub struct Plan {
 }
 
 impl PartPlan {
+    /// A part that only runs its code: no parameters, no set-up, one unit of work per op, no answer.
+    pub fn bare(workload: &str, code: JobCode) -> PartPlan {
+        PartPlan {
+            workload: workload.into(),
+            params: BTreeMap::new(),
+            chosen: BTreeMap::new(),
+            code,
+            work: Expr("1".into()),
+            commits: false,
+            setup: Vec::new(),
+            teardown: Vec::new(),
+            session: Vec::new(),
+            facts: Facts::new(),
+            answer: None,
+            answer_step: None,
+            contract: Vec::new(),
+        }
+    }
+
     /// Statements before the jobs start, in order: the workload's own setup, then its routine.
     pub fn setup_sql(&self) -> Vec<String> {
         let mut statements = self.setup.clone();

@@ -14,9 +14,9 @@ pub struct Shown {
 
 /// Values that stand for the binds of a routine's call, so that what is shown can be pasted into a client and run;
 /// every other bind is a key.
-const EXAMPLES: &[(&str, i64)] =
-    &[("job", 1), ("jobs", 1), ("slice_us", 100_000), ("max_ops", 1_000_000), ("stride", 10), ("seed", 42)];
-const EXAMPLE_KEY: i64 = 7;
+const EXAMPLES: &[(&str, &str)] =
+    &[("job", "1"), ("jobs", "1"), ("slice_us", "100000"), ("max_ops", "1000000"), ("stride", "10"), ("seed", "42")];
+const EXAMPLE_KEY: &str = "7";
 
 /// Everything a selection runs, in order: setup, routine or statements, teardown. Binds are shown as example values.
 pub fn show(selection: &Selection) -> Vec<Shown> {
@@ -59,17 +59,19 @@ fn pieces(part: &PartPlan) -> Vec<(String, String)> {
 /// A statement with example values for its binds; the caption says which.
 fn example(caption: &str, statement: &BoundStatement) -> (String, String) {
     let value = |name: &str| EXAMPLES.iter().find(|example| example.0 == name).map_or(EXAMPLE_KEY, |example| example.1);
-    let values: Vec<_> = statement.binds.iter().map(|name| format!("{name} = {}", value(name))).collect();
+    let mut values: Vec<String> = Vec::new();
+    for name in &statement.binds {
+        let text = format!("{name} = {}", value(name));
+        // Where marks have no numbers, a bind that is used twice is listed twice.
+        if !values.contains(&text) {
+            values.push(text);
+        }
+    }
     let caption = match values.as_slice() {
         [] => caption.to_string(),
         values => format!("{caption}, prepared; here with {}", values.join(", ")),
     };
-    // From the last on, so that $1 is not found in $10.
-    let sql = statement.binds.iter().enumerate().rev().fold(statement.sql.clone(), |sql, (index, name)| {
-        let value = value(name).to_string();
-        [format!("${}", index + 1), format!("?{}", index + 1)].iter().fold(sql, |sql, mark| sql.replace(mark, &value))
-    });
-    (caption, sql)
+    (caption, statement.with_values(value))
 }
 
 fn client_caption(share: f64, commit: Commit, times: u32) -> String {

@@ -94,6 +94,15 @@ engine_default = { lite = "0" }
 about = "whether commits wait"
 
 [[workload]]
+id = "T-TWICE"
+title = "a bind that is used twice"
+revision = 1
+kpm = { value = "ops", unit = "qps", better = "higher" }
+binds = { id = "job", job = "job" }
+client = [{ steps = ["twice"] }]
+undrivable = { database = "it needs a client" }
+
+[[workload]]
 id = "T-BULK"
 title = "bulk"
 revision = 1
@@ -108,6 +117,7 @@ about = "rows"
 
 const COMMON: &str = "-- name: T-READ.get\nselect * from {{small}} where key25 = :key limit {{rows}};\n\
 -- name: change\nupdate {{big}} set status = 1 where id = :id;\n-- name: look\nselect :id::int\n-- name: one\nselect 1\n\
+-- name: twice\nselect 1 where :id between :id - 1 and :id and :job = 1;\n\
 -- name: own-rowid\ncreate table own (org text default '{{org}}');\n";
 const SERVER: &str = "-- name: T-READ.body\nperform 1 from {{small}};\n-- name: T-WRITE.declare\nv int;\n\
 -- name: T-WRITE.body\nupdate {{big}} set status = 2;\ncommit;\n-- name: make\ncreate table {{prefix}}own (jobs int default {{jobs}});\n\
@@ -469,6 +479,18 @@ fn shows_the_sql_in_the_order_in_which_it_runs() {
         ]
     );
     assert!(pieces(lite()).iter().all(|piece| !piece.sql.contains('?')), "what is shown can be run as it is");
+}
+
+#[test]
+fn marks_of_every_style_are_shown_with_their_values() {
+    for placeholder in [Placeholder::Dollar, Placeholder::QuestionNumber, Placeholder::Question] {
+        let engine = lite();
+        let request = Request { capabilities: Capabilities { placeholder, ..engine.capabilities }, ..engine };
+        let pieces = show(&planned("T-TWICE", request).selections[0]);
+        let sql = "select 1 where 7 between 7 - 1 and 7 and 1 = 1";
+        assert_eq!(pieces[0].sql.trim_end_matches(';'), sql, "{placeholder:?}");
+        assert_eq!(pieces[0].caption, "each op, prepared; here with id = 7, job = 1", "{placeholder:?}");
+    }
 }
 
 #[test]
