@@ -1,6 +1,7 @@
 //! The columns of the KPM reports, derived from a result's counters. MB = 10^6 bytes. A figure that cannot be had
 //! carries the reason, for a footnote; it is never 0.
 
+use super::cpu;
 use super::kpm::mean_service_s;
 use super::published;
 use super::rates::counter_per_s;
@@ -63,12 +64,12 @@ pub fn derive(result: &TestResult) -> Derived {
 type Definition = (&'static str, &'static str, &'static str, fn(&TestResult) -> Value);
 
 const FIGURES: &[Definition] = &[
-    ("cpu_busy_pct", "CPU busy", "%", cpu_busy),
-    ("cpu_user_pct", "CPU user", "%", |r| cpu_share(r, "os_cpu_user_s")),
-    ("cpu_sys_pct", "CPU sys", "%", |r| cpu_share(r, "os_cpu_sys_s")),
-    ("cpu_idle_pct", "CPU idle", "%", |r| cpu_share(r, "os_cpu_idle_s")),
-    ("cpu_iowait_pct", "CPU iow", "%", |r| cpu_share(r, "os_cpu_iowait_s")),
-    ("cpu_steal_pct", "CPU steal", "%", |r| cpu_share(r, "os_cpu_steal_s")),
+    ("cpu_busy_pct", "CPU busy", "%", |r| cpu::busy_pct(&r.window_counters)),
+    ("cpu_user_pct", "CPU user", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_user_s")),
+    ("cpu_sys_pct", "CPU sys", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_sys_s")),
+    ("cpu_idle_pct", "CPU idle", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_idle_s")),
+    ("cpu_iowait_pct", "CPU iow", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_iowait_s")),
+    ("cpu_steal_pct", "CPU steal", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_steal_s")),
     ("ops_per_s", "Ops total", "ops", |r| Ok(r.ops_per_s)),
     ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),
     ("units_per_s_job", "Units per job", "1/s", |r| per_job(r, r.units_per_s)),
@@ -136,22 +137,6 @@ fn per_job(result: &TestResult, value: f64) -> Value {
 
 fn per_op(result: &TestResult, name: &str) -> Value {
     Ok(total(result, name)? / result.total.ops as f64)
-}
-
-/// Share of all CPU time of the database's host in the window.
-fn cpu_share(result: &TestResult, name: &str) -> Value {
-    let window = |name| known(result.window_counters.get(name), name);
-    Ok(100.0 * window(name)? / window("os_cpu_total_s")?)
-}
-
-/// Neither idle, nor waiting for I/O, nor taken by the host of a virtual machine.
-fn cpu_busy(result: &TestResult) -> Value {
-    let share = |name| cpu_share(result, name);
-    // Systems without virtual machines below them have no steal figure.
-    Ok(100.0
-        - share("os_cpu_idle_s")?
-        - share("os_cpu_iowait_s").unwrap_or(0.0)
-        - share("os_cpu_steal_s").unwrap_or(0.0))
 }
 
 fn commits_per_s(result: &TestResult) -> Value {

@@ -42,13 +42,7 @@ fn is_usable(figure: &Known) -> bool {
 
 fn best(better: Better, row: &[Option<Known>]) -> Option<Known> {
     let known = row.iter().flatten().filter(|figure| is_usable(figure)).copied();
-    known.reduce(|best, next| {
-        let is_better = match better {
-            Better::Higher => next.value > best.value,
-            Better::Lower => next.value < best.value,
-        };
-        if is_better { next } else { best }
-    })
+    known.reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })
 }
 
 fn place(better: Better, figure: Known, best: Known) -> Place {

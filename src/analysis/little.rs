@@ -5,7 +5,6 @@
 //! timed op contains a read of the clock. If it is far off, a note says that the percentiles are those of the sample.
 
 use super::kpm::mean_service_s;
-use super::verdict::because;
 use super::words::{number, percent};
 use crate::model::{JobFigures, PartFigures, Reason, Status, Tally, TestResult};
 use crate::stats::LatencyHistogram;
@@ -64,7 +63,7 @@ fn busy(tally: &Tally, jobs: u32, expected_s: f64, whose: &str) -> Option<Reason
     let turns = tally.busy_s / SLICE_S + f64::from(jobs);
     let allowed_s = TOLERANCE * expected_s + TURN_S * turns / tally.ops as f64;
     let text = || format!("{whose}busy time per op is {}", against(busy_s, expected_s));
-    ((busy_s - expected_s).abs() > allowed_s).then(|| because(Status::Invalid, "little", text())).flatten()
+    ((busy_s - expected_s).abs() > allowed_s).then(|| Reason::new(Status::Invalid, "little", text()))
 }
 
 /// A note if the mean of the timed ops is not that of all ops, within three standard errors if they are a sample.
@@ -81,7 +80,7 @@ fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
         let against = against(timed_s, expected_s);
         format!("percentiles are those of the timed ops, whose mean is {against}")
     };
-    differs.then(|| because(Status::Valid, "sampling", text())).flatten()
+    differs.then(|| Reason::new(Status::Valid, "sampling", text()))
 }
 
 fn standard_error_s(buckets: &[(u64, u64)], samples: u64, mean_s: f64) -> f64 {
@@ -97,7 +96,7 @@ fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let cut_off_s = f64::from(result.jobs) * 2.0 * expected_s.max(SLICE_S);
     let absent = !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
     let text = || format!("the jobs were looping for only {} of the window", percent(elapsed_s / full_s));
-    absent.then(|| because(Status::Conditional, "little", text())).flatten()
+    absent.then(|| Reason::new(Status::Conditional, "little", text()))
 }
 
 fn against(got_s: f64, expected_s: f64) -> String {

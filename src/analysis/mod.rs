@@ -3,6 +3,7 @@
 pub mod claims;
 pub mod compare;
 pub mod contract;
+pub mod cpu;
 pub mod crosscheck;
 pub mod derive;
 #[cfg(test)]

@@ -146,31 +146,32 @@ fn second(published: &Published) -> Option<&PublishedFigure> {
 /// What the notes of a figure say against it, as reasons; `status` never worse than what the note itself means.
 pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     let bound = figure.metric.ends_with("_low") || figure.metric.ends_with("_high");
-    let bound = bound
-        .then(|| reason(Status::Conditional, "bound", format!("{}: the source gives only a bound", figure.metric)));
+    let bound = bound.then(|| {
+        Reason::new(Status::Conditional, "bound", format!("{}: the source gives only a bound", figure.metric))
+    });
     let parts = figure.note.split("; ").filter_map(|part| {
         let (_, status, code, meaning) = DOUBTS.iter().find(|(words, ..)| part.contains(words))?;
-        Some(reason(*status, code, format!("{} = {} {}: {part} ({meaning})", figure.metric, figure.value, figure.unit)))
+        Some(Reason::new(
+            *status,
+            code,
+            format!("{} = {} {}: {part} ({meaning})", figure.metric, figure.value, figure.unit),
+        ))
     });
     bound.into_iter().chain(parts).collect()
 }
 
 /// The verdict on a published test: what its KPM's note says decides, what is said of its other figures is a note.
 pub fn judge(published: &Published, origin: &str, checks: Vec<Reason>) -> Verdict {
-    let origin = reason(Status::Valid, "published", format!("published, not measured by us: {origin}"));
+    let origin = Reason::new(Status::Valid, "published", format!("published, not measured by us: {origin}"));
     let all = published.figures.iter().flat_map(|figure| {
         let is_kpm = published.kpm.as_ref() == Some(&figure.metric);
         let status = move |doubt: Reason| if is_kpm { doubt } else { Reason { status: Status::Valid, ..doubt } };
         doubts(figure).into_iter().map(status)
     });
     let unstated = published.kpm.is_none();
-    let unstated = unstated
-        .then(|| reason(Status::Conditional, "no-kpm", "the source states no figure that is a KPM here".into()));
+    let unstated =
+        unstated.then(|| Reason::new(Status::Conditional, "no-kpm", "the source states no figure that is a KPM here"));
     Verdict::from_reasons(all.chain(unstated).chain(checks).chain([origin]).collect())
-}
-
-fn reason(status: Status, code: &str, text: String) -> Reason {
-    Reason { status, code: code.into(), text }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The ramp over the numbers of jobs: which comes next, and what a finished ramp says (speed, throughput,
 //! scalability).
 
-use std::collections::BTreeMap;
+mod group;
+
+pub use group::{distinction, groups, label, same};
 
 use crate::model::{Better, Kpm, PublishedKind, Ramp, Status, TestResult};
 use crate::stats::scaling;
@@ -59,7 +61,7 @@ pub fn throughput<'a>(tests: &[&'a TestResult]) -> Option<RampFigure<'a>> {
     let sound: Vec<_> =
         by_jobs.iter().filter(|figure| figure.test.verdict.status != Status::Invalid).copied().collect();
     let candidates = if sound.is_empty() { by_jobs } else { sound };
-    candidates.into_iter().reduce(|best, next| if beats(&next, &best) { next } else { best })
+    candidates.into_iter().reduce(|best, next| if next.kpm.better.beats(next.value, best.value) { next } else { best })
 }
 
 /// The throughput curve: one figure per number of jobs, ascending; of repeated tests the one with the median value.
@@ -87,12 +89,6 @@ pub fn scalability(tests: &[&TestResult]) -> Option<Scalability> {
         representatives(tests, ops).iter().map(|figure| (f64::from(figure.jobs), figure.value)).collect::<Vec<_>>();
     let factor = best.value / single.value;
     factor.is_finite().then(|| Scalability { factor, jobs: best.jobs, law: scaling::fit(&points) })
-}
-
-/// Effective utilisation: this test's throughput / the best of its ramp (0..1), to stand beside CPU %.
-pub fn effective_utilisation(test: &TestResult, best: &RampFigure<'_>) -> Option<f64> {
-    let own = rate(test)?;
-    (best.value > 0.0 && best.kpm.better == Better::Higher).then(|| own.value / best.value)
 }
 
 fn primary(test: &TestResult) -> Option<RampFigure<'_>> {
@@ -124,33 +120,38 @@ pub(super) fn is_statement(test: &TestResult) -> bool {
     test.published.as_ref().is_some_and(|published| published.kind != PublishedKind::Point)
 }
 
-/// One figure per number of jobs, ascending: of repeated tests the one with the median value (the lower of two).
+/// One figure per number of jobs, ascending: of repeated tests the one with the median value.
 fn representatives<'a>(
     tests: &[&'a TestResult],
     metric: fn(&'a TestResult) -> Option<RampFigure<'a>>,
 ) -> Vec<RampFigure<'a>> {
-    let mut by_jobs: BTreeMap<u32, Vec<RampFigure<'a>>> = BTreeMap::new();
-    let has_table = tests.iter().any(|test| !is_statement(test) && metric(test).is_some());
-    let tests = tests.iter().filter(|test| !(has_table && is_statement(test)));
-    for figure in tests.filter_map(|test| metric(test)).filter(|figure| figure.value.is_finite()) {
-        by_jobs.entry(figure.jobs).or_default().push(figure);
-    }
-    let median = |mut figures: Vec<RampFigure<'a>>| {
-        figures.sort_by(|a, b| a.value.total_cmp(&b.value));
-        figures[(figures.len() - 1) / 2]
-    };
-    by_jobs.into_values().map(median).collect()
+    let by_jobs = by_jobs(tests, |test| Some(metric(test)?.value));
+    by_jobs.iter().filter_map(|repeats| metric(median(repeats).1)).collect()
 }
 
-fn beats(next: &RampFigure<'_>, best: &RampFigure<'_>) -> bool {
-    match next.kpm.better {
-        Better::Higher => next.value > best.value,
-        Better::Lower => next.value < best.value,
-    }
+/// The tests with a value per number of jobs, ascending by jobs and by value. What a publication only states is left out
+/// where its run table has a value.
+pub(super) fn by_jobs<'a>(
+    tests: &[&'a TestResult],
+    value: impl Fn(&'a TestResult) -> Option<f64>,
+) -> Vec<Vec<(f64, &'a TestResult)>> {
+    let known = |&test: &&'a TestResult| Some((value(test).filter(|value| value.is_finite())?, test));
+    let mut known: Vec<(f64, &TestResult)> = tests.iter().filter_map(known).collect();
+    let has_table = known.iter().any(|(_, test)| !is_statement(test));
+    known.retain(|(_, test)| !(has_table && is_statement(test)));
+    known.sort_by(|a, b| a.1.jobs.cmp(&b.1.jobs).then(a.0.total_cmp(&b.0)));
+    known.chunk_by(|a, b| a.1.jobs == b.1.jobs).map(<[_]>::to_vec).collect()
+}
+
+/// Of repetitions in ascending order the median one (the lower of two).
+pub(super) fn median<'a>(repeats: &[(f64, &'a TestResult)]) -> (f64, &'a TestResult) {
+    repeats[(repeats.len() - 1) / 2]
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::analysis::fixture::{at, kpm};
     use crate::model::{KpmValue, Reason, Verdict};
@@ -202,7 +203,6 @@ mod tests {
         assert_eq!((best.value, best.jobs), (180.0, 2));
         let grown = scalability(&tests).unwrap();
         assert_eq!((grown.factor, grown.jobs, grown.law), (1.8, 2, None));
-        assert_eq!(effective_utilisation(tests[0], &best), Some(100.0 / 180.0));
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn an_invalid_test_wins_only_among_its_like_and_repeats_give_their_median() {
-        let broken = Reason { status: Status::Invalid, code: "errors".into(), text: String::new() };
+        let broken = Reason::new(Status::Invalid, "errors", "");
         let invalid = TestResult { verdict: Verdict::from_reasons(vec![broken]), ..at(4, 900.0) };
         let tests = [at(1, 90.0), at(1, 100.0), at(1, 130.0), at(2, 150.0), invalid];
         let all: Vec<_> = tests.iter().collect();

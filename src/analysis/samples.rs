@@ -1,7 +1,6 @@
 //! Whether there were enough ops for a rate and a mean: by the interval of the mean, not by a fixed number, since
 //! seconds-long ops that all take the same time say more in five than microsecond ops with rare long waits.
 
-use super::verdict::because;
 use super::words::percent;
 use crate::model::{LatencySummary, PartFigures, Reason, Status, TestResult};
 use crate::stats::LatencyHistogram;
@@ -22,12 +21,12 @@ const WIDEST_OF_MANY: f64 = 0.25;
 /// A mixed workload's rate is a sum of its parts' rates: their half widths add up in quadrature, weighted by the rates.
 pub(super) fn judge(result: &TestResult) -> Option<Reason> {
     if result.window.ops == 0 {
-        return because(Status::Invalid, "samples", "no op was completed in the window".into());
+        return Some(Reason::new(Status::Invalid, "samples", "no op was completed in the window"));
     }
     let parts = parts(result);
     if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS) {
         let text = format!("{}only {} ops in the window, fewer than {FEWEST_OPS}", least.name, least.ops);
-        return because(Status::Conditional, "samples", text);
+        return Some(Reason::new(Status::Conditional, "samples", text));
     }
     let half = half_width(&parts)?;
     let text = || {
@@ -35,7 +34,7 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
         format!("{ops} ops in the window, the mean service time is known to +-{half} only (95 %)")
     };
     let widest = if result.window.ops < MANY_OPS { WIDEST } else { WIDEST_OF_MANY };
-    (half > widest).then(|| because(Status::Conditional, "samples", text())).flatten()
+    (half > widest).then(|| Reason::new(Status::Conditional, "samples", text()))
 }
 
 /// What is judged of one part.

@@ -1,11 +1,9 @@
 //! How a workload scales over its ramp: best number of jobs, knee, the Universal Scalability Law with intervals, and how
 //! much of the maximum each step uses, beside CPU busy.
 
-use std::collections::BTreeMap;
-
 use super::derive;
 use super::ramp::{self, RampFigure};
-use crate::model::{Better, Drive, Status, TestResult};
+use crate::model::{Better, Status, TestResult};
 use crate::stats::scaling::{self, Fit};
 
 /// CPU busy that hides saturation: the throughput used is so many points above it.
@@ -14,6 +12,8 @@ const HIDDEN_POINTS: f64 = 0.2;
 /// The tests of one workload at several numbers of jobs.
 #[derive(Debug, Clone)]
 pub struct Ramp<'a> {
+    /// Workload, with what tells it from the other ramps.
+    pub label: String,
     pub tests: Vec<&'a TestResult>,
 }
 
@@ -43,32 +43,17 @@ pub struct Scaling<'a> {
 /// So much of the best throughput is enough.
 const ENOUGH: f64 = 0.95;
 
-/// The ramps of a run, in order of appearance: equal workload, chosen parameters and drive, from two numbers of jobs on.
+/// The ramps of a run, in order of appearance, from two numbers of jobs on.
 pub fn ramps(tests: &[TestResult]) -> Vec<Ramp<'_>> {
-    let mut ramps: Vec<Ramp<'_>> = Vec::new();
-    for test in tests.iter().filter(|test| test.jobs > 0 && !ramp::is_statement(test)) {
-        match ramps.iter_mut().find(|ramp| key(ramp.tests[0]) == key(test)) {
-            Some(ramp) => ramp.tests.push(test),
-            None => ramps.push(Ramp { tests: vec![test] }),
-        }
-    }
-    ramps.retain(|ramp| ramp.tests.iter().any(|test| test.jobs != ramp.tests[0].jobs));
-    ramps
-}
-
-/// What the tests of a ramp have in common.
-fn key(test: &TestResult) -> (&str, &BTreeMap<String, String>, Drive, &str) {
-    (&test.workload, &test.chosen, test.drive, &test.kpm.unit)
+    let known = tests.iter().filter(|test| test.jobs > 0 && !ramp::is_statement(test));
+    let mut ramps = ramp::groups(known, |test| *test);
+    ramps.retain(|tests| tests.iter().any(|test| test.jobs != tests[0].jobs));
+    let firsts: Vec<&TestResult> = ramps.iter().map(|tests| tests[0]).collect();
+    let label = |test: &TestResult| test.workload.clone() + &ramp::distinction(test, &firsts);
+    ramps.into_iter().map(|tests| Ramp { label: label(tests[0]), tests }).collect()
 }
 
 impl<'a> Ramp<'a> {
-    /// Workload with its chosen parameters.
-    pub fn label(&self) -> String {
-        let test = self.tests[0];
-        let params = test.chosen.iter().map(|(name, value)| format!(" {name}={value}"));
-        [test.workload.clone()].into_iter().chain(params).collect()
-    }
-
     /// What it says; absent if throughput is no rate or unknown.
     pub fn scaling(&self) -> Option<Scaling<'a>> {
         let best =
@@ -111,7 +96,7 @@ pub fn hidden_saturation(tests: &[TestResult]) -> Vec<Hidden> {
         let above = |step: &Step<'_>| step.utilisation - busy(step) / 100.0;
         let most = known.max_by(|a, b| above(a).total_cmp(&above(b)))?;
         (above(most) >= HIDDEN_POINTS).then(|| Hidden {
-            label: ramp.label(),
+            label: ramp.label,
             jobs: most.figure.jobs,
             cpu_busy_pct: busy(most),
             utilisation: most.utilisation,

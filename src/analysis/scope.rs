@@ -117,13 +117,12 @@ pub fn name(claim: &Claim) -> String {
 
 /// The reason of a claim that does not hold; the code is `code` unless the claim has its own.
 pub fn broken(claim: &Claim, code: &str, text: String) -> Reason {
-    let code = claim.code.as_deref().unwrap_or(code).into();
-    Reason { status: claim.status.unwrap_or(Status::Invalid), code, text }
+    Reason::new(claim.status.unwrap_or(Status::Invalid), claim.code.as_deref().unwrap_or(code), text)
 }
 
 /// The note of a claim that cannot be checked.
 pub fn unchecked(text: String) -> Reason {
-    Reason { status: Status::Valid, code: "unchecked".into(), text }
+    Reason::new(Status::Valid, "unchecked", text)
 }
 
 #[cfg(test)]

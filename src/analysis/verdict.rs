@@ -54,11 +54,6 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
     Verdict::from_reasons(reasons)
 }
 
-/// A reason that lowers the verdict.
-pub(super) fn because(status: Status, code: &str, text: String) -> Option<Reason> {
-    Some(Reason { status, code: code.into(), text })
-}
-
 fn errors(result: &TestResult) -> Option<Reason> {
     let failed = result.total.error_count();
     let fraction = failed as f64 / (result.total.ops + failed) as f64;
@@ -69,8 +64,8 @@ fn errors(result: &TestResult) -> Option<Reason> {
     let text = || format!("{} of all ops failed ({}{lost})", percent(fraction), classes.join(", "));
     match failed {
         0 => None,
-        _ if fraction > ERRORS_INVALID => because(Status::Invalid, "errors", text()),
-        _ => because(Status::Conditional, "errors", text()),
+        _ if fraction > ERRORS_INVALID => Some(Reason::new(Status::Invalid, "errors", text())),
+        _ => Some(Reason::new(Status::Conditional, "errors", text())),
     }
 }
 
@@ -80,7 +75,7 @@ fn steal(result: &TestResult) -> Option<Reason> {
         return Some(unchecked("stolen CPU time of the database's host is not known".into()));
     };
     let text = || format!("{} of the CPU time was taken by the host of this virtual machine", percent(stolen / total));
-    (stolen / total > STEAL_LIMIT).then(|| because(Status::Conditional, "steal", text())).flatten()
+    (stolen / total > STEAL_LIMIT).then(|| Reason::new(Status::Conditional, "steal", text()))
 }
 
 /// Our process is the limit if it uses 0.9 of a core per job or 0.9 of all cores: then we measured ourselves.
@@ -91,7 +86,7 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let text = || {
         format!("our own process used {} of the {available} cores its {} jobs could use", number(cores), result.jobs)
     };
-    (cores >= CLIENT_LIMIT * available).then(|| because(Status::Conditional, "client-limit", text())).flatten()
+    (cores >= CLIENT_LIMIT * available).then(|| Reason::new(Status::Conditional, "client-limit", text()))
 }
 
 /// Judged only from five seconds and from ten ops a second on.
@@ -106,7 +101,7 @@ fn steady(result: &TestResult) -> Option<Reason> {
         number(found.p_value),
         signed(found.drift)
     );
-    because(Status::Conditional, "not-steady", text)
+    Some(Reason::new(Status::Conditional, "not-steady", text))
 }
 
 fn signed(fraction: f64) -> String {
@@ -121,7 +116,7 @@ fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
         step if step <= 10.0 * limit_s => Status::Conditional,
         _ => Status::Invalid,
     };
-    because(status, "clock-step", format!("the clock was set by {} s during the test", number(step_s)))
+    Some(Reason::new(status, "clock-step", format!("the clock was set by {} s during the test", number(step_s))))
 }
 
 /// A server that times each statement, also each within a routine: that can cost as much as the statement itself.
@@ -133,7 +128,7 @@ fn instruments(result: &TestResult) -> Option<Reason> {
         Drive::Client => (Status::Valid, "each statement"),
     };
     let text = format!("the server's own instruments (performance_schema) are on and time {what}");
-    because(status, "instruments", text)
+    Some(Reason::new(status, "instruments", text))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::model::{Reason, Status, TestResult, TestSpec, Verdict};
 
 /// The record of a test that failed with `error`.
 pub fn failed_test(spec: &TestSpec<'_>, started_at: String, error: &Error) -> TestResult {
-    let reason = Reason { status: Status::Invalid, code: "failed".into(), text: error.to_string() };
+    let reason = Reason::new(Status::Invalid, "failed", error.to_string());
     TestResult {
         verdict: Verdict::from_reasons(vec![reason]),
         first_error: Some(error.to_string()),

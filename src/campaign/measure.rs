@@ -166,7 +166,7 @@ impl Measuring<'_> {
         let mut result = self.judged(result, selection, step_s);
         let text = format!("interrupted: the window was cut short after {:.1} s", result.window_s);
         let mut reasons = result.verdict.reasons;
-        reasons.push(Reason { status: Status::Conditional, code: "interrupted".into(), text });
+        reasons.push(Reason::new(Status::Conditional, "interrupted", text));
         result.verdict = Verdict::from_reasons(reasons);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));

@@ -69,25 +69,8 @@ fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Res
 fn selection(op_ns: u64, duration_s: f64) -> Selection {
     let statement = BoundStatement { name: "spin".into(), sql: format!("spin {op_ns}"), binds: vec!["key".into()] };
     let branch = Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
-    let part = PartPlan {
-        workload: "OVERHEAD".into(),
-        params: BTreeMap::new(),
-        chosen: BTreeMap::new(),
-        code: JobCode::Client {
-            branches: vec![branch],
-            binds: BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]),
-            shared_read: false,
-        },
-        work: Expr("1".into()),
-        commits: false,
-        setup: Vec::new(),
-        session: Vec::new(),
-        teardown: Vec::new(),
-        facts: Facts::new(),
-        answer: None,
-        answer_step: None,
-        contract: Vec::new(),
-    };
+    let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]);
+    let part = PartPlan::bare("OVERHEAD", JobCode::Client { branches: vec![branch], binds, shared_read: false });
     Selection {
         workload: workload(),
         asked_as: None,

@@ -183,7 +183,7 @@ impl EmbeddedFile {
 ///
 /// # Errors
 /// Names the file that cannot be removed.
-pub fn remove_database(path: &Path) -> Result<()> {
+fn remove_database(path: &Path) -> Result<()> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

@@ -212,7 +212,7 @@ pub enum Runs {
     },
 }
 
-/// sqlite (an embedded database in a private file), postgres or mariadb (a private server of the installed binaries), or the
+/// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Kind of report; 'dbdyno list reports' names them
@@ -265,9 +265,9 @@ pub enum DriveArg {
 /// What and where, of the commands that touch a target.
 #[derive(Debug, Clone, Args)]
 pub struct TargetArgs {
-    /// sqlite (an embedded database in a private file), postgres (a private server of the installed binaries), or the
-    /// URL of an existing server: postgres://user@host:port/db, mariadb://user@host:port (password from PGPASSWORD or MYSQL_PWD,
-    /// ~/.pgpass or ~/.my.cnf, or a prompt)
+    /// sqlite (an embedded database in a private file), postgres or mariadb (a private server of the installed
+    /// binaries), or the URL of an existing server: postgres://user@host:port/db, mariadb://user@host:port (password
+    /// from PGPASSWORD or MYSQL_PWD, ~/.pgpass or ~/.my.cnf, or a prompt)
     #[arg(default_value = "sqlite")]
     pub target: String,
     /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the suite's]

@@ -14,14 +14,6 @@ pub struct Context {
 }
 
 impl Context {
-    /// From the global options.
-    ///
-    /// # Errors
-    /// None yet; the signature leaves room for a configuration file.
-    pub fn new(global: Global) -> Result<Self> {
-        Ok(Context { global })
-    }
-
     /// The built-in catalogue, with `--catalog` laid over it.
     ///
     /// # Errors

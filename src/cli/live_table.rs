@@ -1,5 +1,6 @@
 //! The table that grows while a run goes on, and the texts of its progress line: pure.
 
+use crate::analysis::cpu;
 use crate::dataset::LoadEvent;
 use crate::model::{LoadResult, Selection, Status, TestResult};
 use crate::report::document::Digits;
@@ -42,7 +43,7 @@ pub fn row(test: &TestResult, name: &str, width: usize, color: bool) -> String {
         kpm,
         latency(test.latency.mean_us),
         latency(test.latency.p95_us),
-        cpu_percent(test).map_or("-".into(), |percent| format!("{percent:.0}")),
+        cpu::busy_pct(&test.window_counters).map_or_else(|_| "-".into(), |percent| format!("{percent:.0}")),
     );
     let left = width.max(NARROW).saturating_sub(figures.chars().count());
     figures + &verdict(test, left, color)
@@ -67,13 +68,6 @@ fn verdict(test: &TestResult, width: usize, color: bool) -> String {
     let why = why.map_or(String::new(), |reason| format!(": {}", reason.code));
     let why = if word.len() + why.len() <= width { why } else { String::new() };
     if color { format!("\x1b[{code}m{word}\x1b[0m{why}") } else { format!("{word}{why}") }
-}
-
-/// Host CPU busy (user + system) in the window.
-fn cpu_percent(test: &TestResult) -> Option<f64> {
-    let get = |name: &str| test.window_counters.get(name);
-    let total = get("os_cpu_total_s").filter(|total| *total > 0.0)?;
-    Some(100.0 * (get("os_cpu_user_s")? + get("os_cpu_sys_s")?) / total)
 }
 
 /// What runs now: `SRV-QUERY1 at 2 jobs`.
@@ -160,6 +154,7 @@ pub fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::fixture;
 
     #[test]
     fn durations_get_a_fitting_unit() {
@@ -173,5 +168,20 @@ mod tests {
         assert_eq!(header(80).find("verdict"), row.find("invalid"));
         assert!(header(80).len() <= 80 && row.contains(" TP-LIGHT:update_pct=~ "), "{row}");
         assert!(failed_row(12, "TP-LIGHT:update_pct=40", 16, 120).contains(" TP-LIGHT:update_pct=40 "));
+    }
+
+    #[test]
+    fn cpu_is_busy_as_in_the_reports_with_all_that_is_neither_idle_nor_waiting_nor_stolen() {
+        let mut test = fixture::result();
+        let counters = [
+            ("os_cpu_user_s", 20.0),
+            ("os_cpu_sys_s", 6.0),
+            ("os_cpu_idle_s", 8.0),
+            ("os_cpu_iowait_s", 4.0),
+            ("os_cpu_total_s", 40.0),
+        ];
+        test.window_counters = fixture::counters(&counters);
+        let row = row(&test, "Q", 80, false);
+        assert_eq!(row.split_whitespace().rev().nth(1), Some("70"), "{row}");
     }
 }

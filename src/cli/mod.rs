@@ -39,7 +39,7 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<()> {
-    let context = Context::new(cli.global)?;
+    let context = Context { global: cli.global };
     match cli.command.unwrap_or_else(default_command) {
         Command::Run(args) => commands::run::run(&context, &args),
         Command::List { what } => commands::list::list(&context, what),

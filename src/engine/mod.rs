@@ -67,9 +67,9 @@ pub struct Capabilities {
     pub orgs: &'static [&'static str],
     /// Organisations that the catalogue knows ([`ORGS`]) and the engine lacks, each with the reason.
     pub lacking_orgs: &'static [(&'static str, &'static str)],
-    /// Load streams that can write one table at the same time; 1 = a single writer.
+    /// Several streams can load one table at the same time; else there is a single writer.
     pub parallel_load: bool,
-    /// Index builds that can run at the same time on one table.
+    /// Several indexes of one table can be built at the same time.
     pub parallel_index: bool,
     /// The engine runs inside our process: its CPU use is ours, so our process is no separate limit.
     pub in_process: bool,
@@ -202,10 +202,6 @@ pub trait Session: Send {
     /// # Errors
     /// As `execute`.
     fn query(&mut self, sql: &str, binds: &[i64]) -> Result<Rows, EngineError>;
-    /// Counters that only the connection or the engine library knows (SQLite's db_status); else empty.
-    fn counters(&mut self) -> Counters {
-        Counters::default()
-    }
 }
 
 /// A small query result as text; NULL is `None`.
@@ -347,6 +343,23 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// Every class.
+    pub const ALL: &[ErrorClass] = &[
+        ErrorClass::Usage,
+        ErrorClass::Unreachable,
+        ErrorClass::Denied,
+        ErrorClass::Privilege,
+        ErrorClass::TooOld,
+        ErrorClass::Lost,
+        ErrorClass::Deadlock,
+        ErrorClass::Serialization,
+        ErrorClass::Busy,
+        ErrorClass::DiskFull,
+        ErrorClass::Cancelled,
+        ErrorClass::Statement,
+        ErrorClass::Other,
+    ];
+
     /// Short name, as counted and stored.
     pub fn name(self) -> &'static str {
         match self {
@@ -370,6 +383,9 @@ impl ErrorClass {
         matches!(self, ErrorClass::Deadlock | ErrorClass::Serialization | ErrorClass::Busy)
     }
 }
+
+// A class that is missing in the list does not compile (the last one stays the last).
+const _: () = assert!(ErrorClass::ALL.len() == ErrorClass::Other as usize + 1);
 
 /// An engine's error. `message` is one line and never holds a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -94,22 +94,8 @@ impl Settings {
 
 /// The class of this name.
 fn class(name: &str) -> Result<ErrorClass, EngineError> {
-    use ErrorClass::*;
-    let all = [
-        Unreachable,
-        Denied,
-        Privilege,
-        TooOld,
-        Lost,
-        Deadlock,
-        Serialization,
-        Busy,
-        DiskFull,
-        Cancelled,
-        Statement,
-        Other,
-    ];
-    all.into_iter().find(|class| class.name() == name).ok_or_else(|| wrong(format!("error class '{name}'")))
+    let found = ErrorClass::ALL.iter().find(|class| class.name() == name);
+    found.copied().ok_or_else(|| wrong(format!("error class '{name}'")))
 }
 
 fn wrong(what: impl std::fmt::Display) -> EngineError {

@@ -10,6 +10,24 @@ pub enum Better {
     Lower,
 }
 
+impl Better {
+    /// As written in the catalogue.
+    pub fn name(self) -> &'static str {
+        match self {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+        }
+    }
+
+    /// True if `next` is better than `best`.
+    pub fn beats(self, next: f64, best: f64) -> bool {
+        match self {
+            Better::Higher => next > best,
+            Better::Lower => next < best,
+        }
+    }
+}
+
 /// What a KPM is computed from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

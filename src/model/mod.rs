@@ -2,11 +2,13 @@
 //!
 //! One file per word of the glossary; see `ARCHITECTURE.md` for who may import this layer (everyone).
 
+mod blank;
 pub mod counters;
 pub mod disclosure;
 pub mod effect;
 pub mod expr;
 pub mod kpm;
+pub mod params;
 pub mod plan;
 pub mod published;
 pub mod result;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, Disclosure, Drive, Kpm, Provenance, Published, RunKind, TestSpec, Verdict};
+use super::{Counters, Disclosure, Drive, Kpm, Provenance, Published, RunKind, Verdict};
 
 /// What jobs counted while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ pub enum Moment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     pub moment: Moment,
-    /// Seconds since the gate opened (negative before it).
+    /// Seconds since the gate opened; 0 for [`Moment::Begin`], which comes before it.
     pub t_s: f64,
     pub counters: Counters,
     /// What a snapshot cost, in milliseconds.
@@ -168,7 +168,8 @@ pub struct TestResult {
     pub units_per_s: f64,
     pub ops_per_s: f64,
     pub rows_per_s: f64,
-    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it (batch means); absent with too few seconds.
+    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it (batch means); absent with too few
+    /// seconds, or seconds that resemble one another too much.
     pub ci_fraction: Option<f64>,
     pub latency: LatencySummary,
     /// Every n-th op was timed (1 = all).
@@ -289,51 +290,6 @@ impl TestResult {
         match &self.asked_as {
             Some(code) if *code != self.workload => format!("{} ({code})", self.workload),
             _ => self.workload.clone(),
-        }
-    }
-
-    /// The record of a test before anything is measured: who it is, without figures.
-    pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
-        let (selection, workload) = (spec.selection, &spec.selection.workload);
-        TestResult {
-            seq: spec.seq,
-            workload: workload.id.clone(),
-            asked_as: selection.asked_as.clone(),
-            group: workload.group.clone(),
-            title: workload.title.clone(),
-            revision: workload.revision,
-            hash: selection.hash.clone(),
-            params: selection.params.clone(),
-            chosen: selection.chosen.clone(),
-            drive: selection.drive,
-            nodes: 1,
-            jobs: spec.jobs,
-            started_at,
-            window_s: 0.0,
-            total_s: 0.0,
-            window: Tally::default(),
-            total: Tally::default(),
-            units: 0.0,
-            units_per_s: 0.0,
-            ops_per_s: 0.0,
-            rows_per_s: 0.0,
-            ci_fraction: None,
-            latency: LatencySummary::default(),
-            latency_stride: 1,
-            job_figures: Vec::new(),
-            parts: Vec::new(),
-            series: Vec::new(),
-            snapshots: Vec::new(),
-            counters: Counters::default(),
-            window_counters: Counters::default(),
-            kpm: workload.kpm.clone(),
-            second: workload.second.clone(),
-            kpm_value: None,
-            second_value: None,
-            verdict: Verdict::from_reasons(Vec::new()),
-            first_error: None,
-            facts: BTreeMap::new(),
-            published: None,
         }
     }
 

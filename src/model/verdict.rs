@@ -35,6 +35,13 @@ pub struct Reason {
     pub text: String,
 }
 
+impl Reason {
+    /// A reason; its text is one sentence with the figures.
+    pub fn new(status: Status, code: &str, text: impl Into<String>) -> Self {
+        Reason { status, code: code.into(), text: text.into() }
+    }
+}
+
 /// The verdict on a test's KPMs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -58,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_worst_reason_decides_and_stands_first() {
-        let reason = |status, code: &str| Reason { status, code: code.into(), text: String::new() };
+        let reason = |status, code: &str| Reason::new(status, code, "");
         let verdict = Verdict::from_reasons(vec![
             reason(Status::Valid, "note"),
             reason(Status::Invalid, "errors"),

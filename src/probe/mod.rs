@@ -92,21 +92,6 @@ impl ProbeSet {
         reading.cost_ms = start.elapsed().as_secs_f64() * 1000.0;
         reading
     }
-
-    /// What each probe costs, in milliseconds: the least of a few reads.
-    pub fn costs_ms(&mut self) -> Vec<(&'static str, f64)> {
-        self.probes.iter_mut().map(|probe| (probe.name(), cost_ms(probe.as_mut()))).collect()
-    }
-}
-
-fn cost_ms(probe: &mut dyn Probe) -> f64 {
-    let once = |probe: &mut dyn Probe| {
-        let start = Instant::now();
-        // Only the time counts here; failures are told by `ProbeSet::read`.
-        let _ = probe.read(&mut Counters::default());
-        start.elapsed().as_secs_f64() * 1000.0
-    };
-    (0..5).map(|_| once(probe)).fold(f64::INFINITY, f64::min)
 }
 
 #[cfg(test)]

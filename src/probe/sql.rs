@@ -1,4 +1,4 @@
-//! Counters of the database, through the catalogue's `counters.*` blocks and the session's own counters.
+//! Counters of the database, through the catalogue's `counters.*` blocks.
 
 use crate::engine::{Rows, Session};
 use crate::model::Counters;
@@ -40,7 +40,6 @@ impl Probe for SqlProbe {
                 Err(error) => result = result.and(Err(format!("{}: {error}", query.name))),
             }
         }
-        counters.extend(self.session.counters());
         result
     }
 }

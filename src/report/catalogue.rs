@@ -3,7 +3,7 @@
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
 use super::{Input, Report, Statements, Subject};
 use crate::catalog::{Suite, SuiteEntry};
-use crate::model::{Better, Claim, Kpm, Param, Workload};
+use crate::model::{Claim, Kpm, Param, Workload};
 
 /// `report catalogue`.
 pub struct CatalogueReport;
@@ -30,7 +30,7 @@ impl Report for CatalogueReport {
 }
 
 fn table(name: &str, columns: &[(&str, u8)]) -> Table {
-    let column = |&(name, priority): &(&str, u8)| Column { name: name.into(), unit: None, priority };
+    let column = |&(name, priority): &(&str, u8)| Column::new(name, "", priority);
     Table { name: name.into(), columns: columns.iter().map(column).collect(), ..Table::default() }
 }
 
@@ -39,11 +39,7 @@ fn codes(workload: &Workload) -> String {
 }
 
 fn metric(kpm: &Kpm) -> String {
-    let direction = match kpm.better {
-        Better::Higher => "higher is better",
-        Better::Lower => "lower is better",
-    };
-    format!("{}, {direction}", kpm.unit)
+    format!("{}, {} is better", kpm.unit, kpm.better.name())
 }
 
 /// Groups, and every workload in a line.

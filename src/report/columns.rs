@@ -74,8 +74,7 @@ fn head(definition: &Definition, kpm_name: &str, kpm_unit: &str) -> Column {
         Source::KpmPerJob => (definition.name.into(), kpm_unit),
         _ => (definition.name.into(), definition.unit),
     };
-    let unit = (!unit.is_empty()).then(|| unit.into());
-    Column { name: name.trim().into(), unit, priority: definition.priority }
+    Column::new(name.trim(), unit, definition.priority)
 }
 
 fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {

@@ -52,30 +52,25 @@ fn table(name: &str, comparison: &Comparison, several: bool, columns: Vec<Column
     Table { name, columns, ..Table::default() }
 }
 
-fn column(name: &str, unit: &str, priority: u8) -> Column {
-    Column { name: name.into(), unit: (!unit.is_empty()).then(|| unit.into()), priority }
-}
-
 fn differences(comparison: &Comparison) -> Vec<Block> {
     if comparison.differences.is_empty() {
         return vec![Block::Paragraph("The disclosures say nothing that touches a figure in both runs.".into())];
     }
     let columns = vec![
-        column("Section", "", 2),
-        column("Fact", "", 0),
-        column("Base", "", 0),
-        column("Other", "", 0),
-        column("Touches", "", 1),
-        column("Why", "", 5),
+        Column::new("Section", "", 2),
+        Column::new("Fact", "", 0),
+        Column::new("Base", "", 0),
+        Column::new("Other", "", 0),
+        Column::new("Touches", "", 1),
+        Column::new("Why", "", 5),
     ];
-    let mut table = table("differences", comparison, false, columns);
+    let mut table = table("differences", comparison, true, columns);
     for difference in &comparison.differences {
         let texts = [&difference.section, &difference.fact, &difference.base, &difference.other];
         let touches = difference.touches.join(" ");
         let cells = texts.into_iter().cloned().chain([touches, difference.because.clone()]);
         table.rows.push(cells.map(Cell::Text).collect());
     }
-    table.name = format!("differences {}", comparison.other);
     vec![Block::Table(table)]
 }
 
@@ -90,23 +85,23 @@ fn findings(comparison: &Comparison) -> Vec<Block> {
 
 fn rows(comparison: &Comparison, several: bool) -> Table {
     let columns = vec![
-        column("Workload", "", 0),
-        column("Kind", "", 0),
-        column("Unit", "", 2),
-        column("Base", "", 1),
-        column("Jobs", "", 6),
-        column("Other", "", 1),
-        column("Jobs", "", 6),
-        column("Ratio", "", 0),
-        column("low", "", 4),
-        column("high", "", 4),
-        column("Difference", "", 0),
-        column("Service time", "x", 5),
-        column("per job", "x", 7),
-        column("per core", "x", 7),
-        column("per licence", "x", 7),
-        column("per price", "x", 3),
-        column("Verdict", "", 0),
+        Column::new("Workload", "", 0),
+        Column::new("Kind", "", 0),
+        Column::new("Unit", "", 2),
+        Column::new("Base", "", 1),
+        Column::new("Jobs", "", 6),
+        Column::new("Other", "", 1),
+        Column::new("Jobs", "", 6),
+        Column::new("Ratio", "", 0),
+        Column::new("low", "", 4),
+        Column::new("high", "", 4),
+        Column::new("Difference", "", 0),
+        Column::new("Service time", "x", 5),
+        Column::new("per job", "x", 7),
+        Column::new("per core", "x", 7),
+        Column::new("per licence", "x", 7),
+        Column::new("per price", "x", 3),
+        Column::new("Verdict", "", 0),
     ];
     let mut table = table("kpms", comparison, several, columns);
     for row in &comparison.kpms {
@@ -153,18 +148,18 @@ fn number(value: f64, digits: Digits) -> Cell {
 
 fn equal_jobs(comparison: &Comparison, several: bool) -> Table {
     let columns = vec![
-        column("Workload", "", 0),
-        column("Jobs", "", 0),
-        column("Unit", "", 3),
-        column("Base", "", 2),
-        column("Other", "", 2),
-        column("Ratio", "", 0),
-        column("Difference", "", 0),
-        column("Base used", "%", 4),
-        column("Other used", "%", 4),
-        column("Base CPU busy", "%", 5),
-        column("Other CPU busy", "%", 5),
-        column("Verdict", "", 1),
+        Column::new("Workload", "", 0),
+        Column::new("Jobs", "", 0),
+        Column::new("Unit", "", 3),
+        Column::new("Base", "", 2),
+        Column::new("Other", "", 2),
+        Column::new("Ratio", "", 0),
+        Column::new("Difference", "", 0),
+        Column::new("Base used", "%", 4),
+        Column::new("Other used", "%", 4),
+        Column::new("Base CPU busy", "%", 5),
+        Column::new("Other CPU busy", "%", 5),
+        Column::new("Verdict", "", 1),
     ];
     let mut table = table("equal jobs", comparison, several, columns);
     let percent =
@@ -192,7 +187,7 @@ fn equal_jobs(comparison: &Comparison, several: bool) -> Table {
 }
 
 fn not_compared(comparison: &Comparison, several: bool) -> Table {
-    let columns = vec![column("Workload", "", 0), column("Kind", "", 0), column("Why", "", 0)];
+    let columns = vec![Column::new("Workload", "", 0), Column::new("Kind", "", 0), Column::new("Why", "", 0)];
     let mut table = table("not compared", comparison, several, columns);
     for lost in &comparison.not_compared {
         let kind = lost.kind.map_or(Cell::Empty, |kind| Cell::text(kind.name()));

@@ -149,20 +149,16 @@ fn origin(run: &RunRecord) -> Vec<(String, String)> {
     facts.into_iter().map(|(name, value)| (name.into(), value)).collect()
 }
 
-fn column(name: &str, unit: &str, priority: u8) -> Column {
-    Column { name: name.into(), unit: (!unit.is_empty()).then(|| unit.into()), priority }
-}
-
 fn loads(run: &RunRecord) -> Table {
     let columns = vec![
-        column("Table", "", 0),
-        column("Rows", "", 1),
-        column("Size", "MB", 2),
-        column("Rows", "rows/s", 0),
-        column("Speed", "MB/s", 0),
-        column("Indexes", "s", 3),
-        column("Sessions", "", 4),
-        column("Method", "", 2),
+        Column::new("Table", "", 0),
+        Column::new("Rows", "", 1),
+        Column::new("Size", "MB", 2),
+        Column::new("Rows", "rows/s", 0),
+        Column::new("Speed", "MB/s", 0),
+        Column::new("Indexes", "s", 3),
+        Column::new("Sessions", "", 4),
+        Column::new("Method", "", 2),
     ];
     let mut table = Table { name: "load".into(), columns, ..Table::default() };
     for load in &run.loads {
@@ -194,57 +190,30 @@ fn load_row(load: &LoadResult, table: &mut Table) -> Vec<Cell> {
 
 fn kpms(input: &Input, data: &RunTests) -> Table {
     let columns = vec![
-        column("Workload", "", 0),
-        column("Parameters", "", 3),
-        column("Drive", "", 6),
-        column("Speed", "", 0),
-        column("Throughput", "", 0),
-        column("Unit", "", 0),
-        column("Jobs", "", 0),
-        column("Mean", "us", 1),
-        column("p50", "us", 4),
-        column("p99", "us", 3),
-        column("p99 at jobs", "us", 5),
-        column("Scaling", "x", 2),
-        column("Verdict", "", 0),
+        Column::new("Workload", "", 0),
+        Column::new("Parameters", "", 3),
+        Column::new("Drive", "", 6),
+        Column::new("Speed", "", 0),
+        Column::new("Throughput", "", 0),
+        Column::new("Unit", "", 0),
+        Column::new("Jobs", "", 0),
+        Column::new("Mean", "us", 1),
+        Column::new("p50", "us", 4),
+        Column::new("p99", "us", 3),
+        Column::new("p99 at jobs", "us", 5),
+        Column::new("Scaling", "x", 2),
+        Column::new("Verdict", "", 0),
     ];
     let mut table = Table { name: "kpm".into(), columns, ..Table::default() };
     for (group, _) in input.used_groups() {
-        let ramps = ramps(data, group);
+        let ramps = ramp::groups(data.tests.iter().filter(|test| test.group == group), |test| *test);
+        let firsts: Vec<&TestResult> = ramps.iter().map(|tests| tests[0]).collect();
         for tests in &ramps {
-            let row = kpm_row(&label(tests[0], &ramps), tests, &mut table);
+            let row = kpm_row(&ramp::label(tests, &firsts), tests, &mut table);
             table.rows.push(row);
         }
     }
     table
-}
-
-/// The tests of a group, those of equal workload, code, parameters and drive together, in order of appearance.
-fn ramps<'a>(data: &'a RunTests, group: &str) -> Vec<Vec<&'a TestResult>> {
-    let same = |a: &TestResult, b: &TestResult| {
-        (&a.workload, &a.asked_as, &a.params, a.drive) == (&b.workload, &b.asked_as, &b.params, b.drive)
-    };
-    let mut ramps: Vec<Vec<&TestResult>> = Vec::new();
-    for test in data.tests.iter().filter(|test| test.group == group) {
-        match ramps.iter_mut().find(|ramp| same(ramp[0], test)) {
-            Some(ramp) => ramp.push(test),
-            None => ramps.push(vec![test]),
-        }
-    }
-    ramps
-}
-
-/// The workload; with the parameters that are not the engine's defaults, and the parameters and the drive in which it
-/// differs from other lines of the same workload.
-fn label(test: &TestResult, ramps: &[Vec<&TestResult>]) -> String {
-    let others: Vec<&TestResult> =
-        ramps.iter().map(|ramp| ramp[0]).filter(|other| other.workload == test.workload).collect();
-    let differs = |(name, value): &(&String, &String)| {
-        test.chosen.contains_key(*name) || others.iter().any(|other| other.params.get(*name) != Some(*value))
-    };
-    let params = test.params.iter().filter(differs).map(|(name, value)| format!(" {name}={value}"));
-    let drive = others.iter().any(|other| other.drive != test.drive).then(|| format!(" {}", test.drive.name()));
-    [test.name()].into_iter().chain(params).chain(drive).collect()
 }
 
 fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {

@@ -208,23 +208,29 @@ pub struct HeatCell {
     pub note: Option<String>,
 }
 
+impl Column {
+    /// A column; `unit` is empty for text and counts.
+    pub fn new(name: impl Into<String>, unit: &str, priority: u8) -> Column {
+        Column { name: name.into(), unit: (!unit.is_empty()).then(|| unit.into()), priority }
+    }
+}
+
 impl Chart {
     /// The points as a table, for forms that cannot draw: series, x, y, interval, label.
     pub fn as_table(&self) -> Table {
-        let column = |axis: &Axis| Column { name: axis.name.clone(), unit: axis.unit.clone(), priority: 0 };
-        let end = |name: &str| Column { name: name.into(), unit: self.y.unit.clone(), priority: 4 };
-        let text = |name: &str, priority| Column { name: name.into(), unit: None, priority };
+        let column =
+            |name: &str, axis: &Axis, priority| Column::new(name, axis.unit.as_deref().unwrap_or_default(), priority);
         let rows = self.series.iter().flat_map(|series| series.points.iter().map(|point| point.as_row(series)));
         let mut table = Table {
             name: self.name.clone(),
             leading: 0,
             columns: vec![
-                text("Series", 0),
-                column(&self.x),
-                column(&self.y),
-                end("low"),
-                end("high"),
-                text("Label", 3),
+                Column::new("Series", "", 0),
+                column(&self.x.name, &self.x, 0),
+                column(&self.y.name, &self.y, 0),
+                column("low", &self.y, 4),
+                column("high", &self.y, 4),
+                Column::new("Label", "", 3),
             ],
             rows: rows.collect(),
             footnotes: Vec::new(),
@@ -260,7 +266,7 @@ impl Heatmap {
 
     /// The figures as a table, for forms without colours.
     pub fn as_table(&self) -> Table {
-        let column = |name: &str| Column { name: name.into(), unit: None, priority: 0 };
+        let column = |name: &str| Column::new(name, "", 0);
         let head = [self.row_title.as_str(), "Unit"].into_iter().chain(self.columns.iter().map(String::as_str));
         let row = |row: &HeatRow| {
             let texts = [Cell::text(&row.label), Cell::text(&row.unit)];

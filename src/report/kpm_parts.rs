@@ -28,11 +28,7 @@ pub(super) fn table(name: &str, lines: &[Line<'_>]) -> Option<Table> {
     if mixed.is_empty() {
         return None;
     }
-    let column = |&(name, unit, priority): &(&str, &str, u8)| Column {
-        name: name.into(),
-        unit: (!unit.is_empty()).then(|| unit.into()),
-        priority,
-    };
+    let column = |&(name, unit, priority): &(&str, &str, u8)| Column::new(name, unit, priority);
     let mut table = Table { name: name.into(), columns: COLUMNS.iter().map(column).collect(), ..Table::default() };
     for line in mixed {
         for part in &line.test.parts {

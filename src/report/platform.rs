@@ -80,10 +80,9 @@ fn leading(input: &Input) -> usize {
 }
 
 fn columns(input: &Input) -> Vec<Column> {
-    let column = |name: String, priority| Column { name, unit: None, priority };
-    let runs = input.platforms().into_iter().zip(0_u8..).map(|(name, number)| column(name, number.min(9)));
-    let differs = (input.runs.len() > 1).then(|| column("Differs".into(), 0));
-    [column("Fact".into(), 0)].into_iter().chain(differs).chain(runs).collect()
+    let runs = input.platforms().into_iter().zip(0_u8..).map(|(name, number)| Column::new(name, "", number.min(9)));
+    let differs = (input.runs.len() > 1).then(|| Column::new("Differs", "", 0));
+    [Column::new("Fact", "", 0)].into_iter().chain(differs).chain(runs).collect()
 }
 
 fn row(input: &Input, section: &str, key: &str, table: &mut Table) -> Vec<Cell> {

@@ -50,8 +50,7 @@ const COLUMNS: &[(&str, u8)] = &[
 fn section(_input: &Input, data: &RunTests) -> Section {
     let name = data.run.name.clone().unwrap_or_else(|| format!("run {}", data.run.id));
     let published = data.tests.iter().filter_map(|test| Some((test, test.published.as_deref()?)));
-    let columns =
-        COLUMNS.iter().map(|(name, priority)| Column { name: (*name).into(), unit: None, priority: *priority });
+    let columns = COLUMNS.iter().map(|&(name, priority)| Column::new(name, "", priority));
     let mut table = Table { name: format!("points {name}"), columns: columns.collect(), ..Table::default() };
     for (test, published) in published {
         table.rows.extend(published.figures.iter().map(|figure| line(data, test, published, figure)));

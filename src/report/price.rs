@@ -76,10 +76,6 @@ fn is_named(data: &RunTests, platform: &str) -> bool {
     data.run.name.as_deref() == Some(platform) || data.run.target == platform
 }
 
-fn text(name: &str, priority: u8) -> Column {
-    Column { name: name.into(), unit: None, priority }
-}
-
 fn money(value: f64) -> Cell {
     let digits = if value.fract() == 0.0 { Digits::Decimals(0) } else { Digits::Decimals(2) };
     Cell::Number { value, digits, verdict: None }
@@ -93,17 +89,17 @@ fn number(value: f64) -> Cell {
 /// One row per product, and the sum of each platform.
 fn costs(priced: &[(&str, &PriceList)]) -> Table {
     let columns = vec![
-        text("Platform", 0),
-        text("Cores", 3),
-        text("Core factor", 4),
-        text("Product", 0),
-        text("Price", 1),
-        text("of one", 2),
-        text("Count", 0),
-        text("Cost", 0),
-        text("Currency", 0),
-        text("Date", 5),
-        text("Basis", 6),
+        Column::new("Platform", "", 0),
+        Column::new("Cores", "", 3),
+        Column::new("Core factor", "", 4),
+        Column::new("Product", "", 0),
+        Column::new("Price", "", 1),
+        Column::new("of one", "", 2),
+        Column::new("Count", "", 0),
+        Column::new("Cost", "", 0),
+        Column::new("Currency", "", 0),
+        Column::new("Date", "", 5),
+        Column::new("Basis", "", 6),
     ];
     let mut table = Table { name: "licences".into(), columns, ..Table::default() };
     for (name, price) in priced {
@@ -134,15 +130,15 @@ fn row(name: &str, price: &PriceList, middle: [Cell; 5]) -> Vec<Cell> {
 /// One row per workload and platform with a throughput.
 fn values(input: &Input) -> Table {
     let columns = vec![
-        text("Workload", 0),
-        text("Platform", 0),
-        text("Throughput", 0),
-        text("Unit", 0),
-        text("per licence", 2),
-        text("per core", 3),
-        text("Cost per unit", 0),
-        text("Currency", 1),
-        text("Verdict", 0),
+        Column::new("Workload", "", 0),
+        Column::new("Platform", "", 0),
+        Column::new("Throughput", "", 0),
+        Column::new("Unit", "", 0),
+        Column::new("per licence", "", 2),
+        Column::new("per core", "", 3),
+        Column::new("Cost per unit", "", 0),
+        Column::new("Currency", "", 1),
+        Column::new("Verdict", "", 0),
     ];
     let mut table = Table { name: "price per KPM".into(), columns, ..Table::default() };
     let prices = input.runs.iter().map(|data| price_of(input, data));

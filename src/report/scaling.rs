@@ -41,8 +41,10 @@ impl Report for ScalingReport {
 }
 
 fn sections(data: &RunTests, name: &str, platform: usize, several: bool) -> Vec<Section> {
-    let found: Vec<(String, Scaling<'_>)> =
-        ramps(&data.tests).into_iter().filter_map(|ramp: Ramp<'_>| Some((ramp.label(), ramp.scaling()?))).collect();
+    let found: Vec<(String, Scaling<'_>)> = ramps(&data.tests)
+        .into_iter()
+        .filter_map(|ramp: Ramp<'_>| ramp.scaling().map(|found| (ramp.label, found)))
+        .collect();
     let title = |text: &str| if several { format!("{name}: {text}") } else { text.to_string() };
     let table_name = |text: &str| if several { format!("{text} {name}") } else { text.to_string() };
     if found.is_empty() {
@@ -66,28 +68,24 @@ fn sections(data: &RunTests, name: &str, platform: usize, several: bool) -> Vec<
     vec![Section { title: title("Scaling"), blocks }, curves]
 }
 
-fn column(name: &str, unit: &str, priority: u8) -> Column {
-    Column { name: name.into(), unit: (!unit.is_empty()).then(|| unit.into()), priority }
-}
-
 fn laws(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
     let columns = vec![
-        column("Workload", "", 0),
-        column("Unit", "", 2),
-        column("Best", "", 0),
-        column("Best jobs", "", 0),
-        column("95 % from jobs", "", 1),
-        column("Knee", "jobs", 1),
-        column("Peak", "jobs", 3),
-        column("Peak +-", "jobs", 6),
-        column("gamma", "", 5),
-        column("gamma +-", "", 6),
-        column("alpha", "", 2),
-        column("alpha +-", "", 4),
-        column("beta", "", 2),
-        column("beta +-", "", 4),
-        column("R2", "", 5),
-        column("Verdict", "", 0),
+        Column::new("Workload", "", 0),
+        Column::new("Unit", "", 2),
+        Column::new("Best", "", 0),
+        Column::new("Best jobs", "", 0),
+        Column::new("95 % from jobs", "", 1),
+        Column::new("Knee", "jobs", 1),
+        Column::new("Peak", "jobs", 3),
+        Column::new("Peak +-", "jobs", 6),
+        Column::new("gamma", "", 5),
+        Column::new("gamma +-", "", 6),
+        Column::new("alpha", "", 2),
+        Column::new("alpha +-", "", 4),
+        Column::new("beta", "", 2),
+        Column::new("beta +-", "", 4),
+        Column::new("R2", "", 5),
+        Column::new("Verdict", "", 0),
     ];
     let mut table = Table { name: name.into(), columns, ..Table::default() };
     for (label, scaling) in found {
@@ -139,14 +137,14 @@ fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell>
 
 fn steps(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
     let columns = vec![
-        column("Workload", "", 0),
-        column("Jobs", "", 0),
-        column("Unit", "", 2),
-        column("Throughput", "", 0),
-        column("Used", "%", 0),
-        column("CPU busy", "%", 0),
-        column("Efficiency", "%", 1),
-        column("Verdict", "", 0),
+        Column::new("Workload", "", 0),
+        Column::new("Jobs", "", 0),
+        Column::new("Unit", "", 2),
+        Column::new("Throughput", "", 0),
+        Column::new("Used", "%", 0),
+        Column::new("CPU busy", "%", 0),
+        Column::new("Efficiency", "%", 1),
+        Column::new("Verdict", "", 0),
     ];
     let mut table = Table { name: name.into(), columns, ..Table::default() };
     for (label, scaling) in found {

@@ -8,27 +8,24 @@ use crate::model::{RunRecord, SeriesPoint, TestResult};
 /// Rows of the table; the rest is in the results file ('runs export'). A workbook of this size opens in seconds.
 const MOST_ROWS: usize = 20_000;
 
-const COLUMNS: &[(&str, Option<&str>, u8)] = &[
-    ("Run", None, 3),
-    ("Test", None, 1),
-    ("Workload", None, 0),
-    ("Jobs", None, 0),
-    ("Time", Some("s"), 0),
-    ("In window", None, 2),
-    ("Ops", Some("ops/s"), 0),
-    ("Units", Some("units/s"), 5),
-    ("p50", Some("ms"), 4),
-    ("p99", Some("ms"), 3),
-    ("Errors", None, 6),
+/// Name, unit, priority (see `Column`).
+const COLUMNS: &[(&str, &str, u8)] = &[
+    ("Run", "", 3),
+    ("Test", "", 1),
+    ("Workload", "", 0),
+    ("Jobs", "", 0),
+    ("Time", "s", 0),
+    ("In window", "", 2),
+    ("Ops", "ops/s", 0),
+    ("Units", "units/s", 5),
+    ("p50", "ms", 4),
+    ("p99", "ms", 3),
+    ("Errors", "", 6),
 ];
 
 /// The section; none if no test has a series.
 pub fn section(input: &Input) -> Option<Section> {
-    let column = |&(name, unit, priority): &(&str, Option<&str>, u8)| Column {
-        name: name.into(),
-        unit: unit.map(String::from),
-        priority,
-    };
+    let column = |&(name, unit, priority): &(&str, &str, u8)| Column::new(name, unit, priority);
     let mut table = Table { name: "series".into(), columns: COLUMNS.iter().map(column).collect(), ..Table::default() };
     let points = || input.tests().flat_map(|(run, test)| test.series.iter().map(move |point| (run, test, point)));
     for (run, test, point) in points().take(MOST_ROWS) {

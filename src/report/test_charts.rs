@@ -2,6 +2,7 @@
 
 use super::columns::jobs;
 use super::document::{Axis, Chart, Point, Role, Scale, Series};
+use crate::analysis::cpu;
 use crate::model::{SeriesPoint, TestResult};
 use crate::stats::LatencyHistogram;
 use crate::stats::summary::enough_samples;
@@ -88,17 +89,8 @@ const OPS: Track = Track {
 };
 const P50: Track = Track { title: "p50", axis: "Service time", unit: "us", value: |point| point.p50_us };
 const P99: Track = Track { title: "p99", axis: "Service time", unit: "us", value: |point| point.p99_us };
-const BUSY: Track = Track {
-    title: "CPU busy",
-    axis: "CPU time",
-    unit: "%",
-    value: |point| {
-        let idle = ["os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"];
-        let share = |name| cpu_share(point, name).unwrap_or(0.0);
-        cpu_share(point, "os_cpu_idle_s")?;
-        Some(100.0 - idle.into_iter().map(share).sum::<f64>())
-    },
-};
+const BUSY: Track =
+    Track { title: "CPU busy", axis: "CPU time", unit: "%", value: |point| cpu::busy_pct(&point.metrics).ok() };
 const USER: Track =
     Track { title: "CPU user", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_user_s") };
 const SYSTEM: Track =
@@ -107,8 +99,7 @@ const IOWAIT: Track =
     Track { title: "CPU iow", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_iowait_s") };
 
 fn cpu_share(point: &SeriesPoint, name: &str) -> Option<f64> {
-    let total = point.metrics.get("os_cpu_total_s").filter(|total| *total > 0.0)?;
-    Some(100.0 * point.metrics.get(name)? / total)
+    cpu::share_pct(&point.metrics, name).ok()
 }
 
 /// Ops per second of several tests, second by second; none without a series.
@@ -183,13 +174,5 @@ mod tests {
         assert_eq!(distribution("x", &curves), None);
         assert_eq!(seconds("x", &curves), None);
         assert_eq!(tracks("x", &test), []);
-    }
-
-    #[test]
-    fn busy_is_what_is_neither_idle_nor_waiting_nor_stolen() {
-        let counters = [("os_cpu_total_s", 4.0), ("os_cpu_idle_s", 1.0), ("os_cpu_iowait_s", 0.4)];
-        let point = SeriesPoint { metrics: fixture::counters(&counters), ..SeriesPoint::default() };
-        assert!(((BUSY.value)(&point).unwrap() - 65.0).abs() < 1e-9);
-        assert_eq!((BUSY.value)(&SeriesPoint::default()), None);
     }
 }

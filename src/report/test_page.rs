@@ -87,11 +87,8 @@ fn facts(run: &RunRecord, test: &TestResult) -> Vec<(String, String)> {
 }
 
 fn columns(columns: &[(&str, &str)]) -> Vec<Column> {
-    let column = |(position, &(name, unit)): (usize, &(&str, &str))| Column {
-        name: name.into(),
-        unit: (!unit.is_empty()).then(|| unit.into()),
-        priority: u8::from(position > 2) * 3,
-    };
+    let column =
+        |(position, &(name, unit)): (usize, &(&str, &str))| Column::new(name, unit, u8::from(position > 2) * 3);
     columns.iter().enumerate().map(column).collect()
 }
 

@@ -21,12 +21,6 @@ pub struct Interval {
     pub mean: f64,
     /// Half width of the interval.
     pub half_width: f64,
-    /// Points per batch.
-    pub batch_size: usize,
-    /// Number of batches.
-    pub batches: usize,
-    /// False if even the largest batches still resemble one another: the interval is then too narrow.
-    pub independent: bool,
 }
 
 impl Interval {
@@ -36,38 +30,28 @@ impl Interval {
     }
 }
 
-/// The 95 % confidence interval of the mean of `series` (equal intervals of time, in order); absent with fewer than
-/// five points.
+/// The 95 % confidence interval of the mean of `series` (equal intervals of time, in order). Absent with fewer than five
+/// points, and if even the largest batches resemble one another: the interval would be too narrow.
 pub fn mean_interval(series: &[f64]) -> Option<Interval> {
     let centre = mean(series)?;
-    let size = batch_size(series)?;
-    let means = batch_means(series, size);
+    let means = independent_means(series)?;
     let n = means.len() as f64;
-    let half_width = t95(n - 1.0)? * (variance(&means)? / n).sqrt();
-    Some(Interval {
-        mean: centre,
-        half_width,
-        batch_size: size,
-        batches: means.len(),
-        independent: looks_independent(&means),
-    })
+    Some(Interval { mean: centre, half_width: t95(n - 1.0)? * (variance(&means)? / n).sqrt() })
 }
 
 /// Autocorrelation at lag 1: how much a value resembles the one before it (-1..1); absent for fewer than three
 /// values or a constant series.
-pub fn lag1(series: &[f64]) -> Option<f64> {
+fn lag1(series: &[f64]) -> Option<f64> {
     let centre = mean(series)?;
     let squares: f64 = series.iter().map(|value| (value - centre).powi(2)).sum();
     let products: f64 = series.windows(2).map(|pair| (pair[0] - centre) * (pair[1] - centre)).sum();
     (series.len() > 2 && squares > 0.0).then(|| products / squares)
 }
 
-/// The smallest batch (1, 2, 4, ...) whose means look independent, else the largest that leaves five batches.
-fn batch_size(series: &[f64]) -> Option<usize> {
+/// The means of the smallest batches (1, 2, 4, ... points) that look independent; there must be five at least.
+fn independent_means(series: &[f64]) -> Option<Vec<f64>> {
     let sizes = std::iter::successors(Some(1), |size| Some(size * 2)).take_while(|size| series.len() / size >= FEWEST);
-    let sizes: Vec<usize> = sizes.collect();
-    let good = sizes.iter().find(|&&size| looks_independent(&batch_means(series, size)));
-    good.or(sizes.last()).copied()
+    sizes.map(|size| batch_means(series, size)).find(|means| looks_independent(means))
 }
 
 /// Means of the batches; points that fill no whole batch are dropped at the start, nearest to the warm-up.
@@ -88,7 +72,7 @@ mod tests {
     fn independent_points_give_the_textbook_interval() {
         // 10 8 12 9 11: mean 10, sample variance 2.5, standard error sqrt(0.5), t(0.975, 4) = 2.776.
         let interval = mean_interval(&[10.0, 8.0, 12.0, 9.0, 11.0]).unwrap();
-        assert_eq!((interval.mean, interval.batch_size, interval.batches), (10.0, 1, 5));
+        assert_eq!(interval.mean, 10.0);
         assert!((interval.half_width - 2.776_445 * 0.5f64.sqrt()).abs() < 1e-5, "{interval:?}");
         assert!((interval.fraction().unwrap() - 0.196_324).abs() < 1e-5);
     }
@@ -107,18 +91,18 @@ mod tests {
         let levels = [100.0, 80.0, 82.0, 110.0, 108.0, 85.0, 105.0, 90.0];
         let series: Vec<f64> = levels.iter().flat_map(|&level| [level; 4]).collect();
         let interval = mean_interval(&series).unwrap();
-        assert_eq!((interval.batch_size, interval.batches, interval.independent), (4, 8, true));
+        assert_eq!(independent_means(&series).unwrap(), levels);
         let naive = t95(31.0).unwrap() * (variance(&series).unwrap() / 32.0).sqrt();
         assert!(interval.half_width > 2.0 * naive, "{} against {naive}", interval.half_width);
     }
 
     #[test]
-    fn a_series_that_only_climbs_is_never_independent() {
-        let climbing: Vec<f64> = (0..40).map(f64::from).collect();
-        let interval = mean_interval(&climbing).unwrap();
-        assert_eq!((interval.batch_size, interval.batches), (8, 5));
-        let short: Vec<f64> = (0..10).map(f64::from).collect();
-        assert!(lag1(&short).unwrap() > 0.6);
+    fn points_that_resemble_one_another_in_all_batches_have_no_interval() {
+        let climbing = |points: i32| (0..points).map(f64::from).collect::<Vec<f64>>();
+        // Nine points that climb: autocorrelation 40/60, above 1.645/sqrt(9); batches of two would be four only.
+        assert_eq!(mean_interval(&climbing(9)), None);
+        // Five batches of eight: 4/10, below 1.645/sqrt(5); with so few there is no telling.
+        assert_eq!(independent_means(&climbing(40)).unwrap().len(), 5);
     }
 
     #[test]

@@ -13,4 +13,4 @@ pub mod summary;
 pub use batch_means::{Interval, mean_interval};
 pub use histogram::LatencyHistogram;
 pub use steady::{Steadiness, steadiness};
-pub use summary::{Quantiles, coefficient_of_variation, mean, median};
+pub use summary::{Quantiles, mean, median};

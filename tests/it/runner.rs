@@ -37,19 +37,10 @@ fn selection(statement: &str, window: Window) -> Selection {
     let branch = Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
     let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000".into())))]);
     let part = PartPlan {
-        workload: "NULL-OP".into(),
-        params: BTreeMap::new(),
-        chosen: BTreeMap::new(),
-        code: JobCode::Client { branches: vec![branch], binds, shared_read: false },
         work: Expr("3".into()),
-        commits: false,
         setup: vec!["rows 1".into(), "rows 2".into()],
-        session: vec![],
         teardown: vec!["rows 8".into(), "rows 9".into()],
-        facts: Facts::new(),
-        answer: None,
-        answer_step: None,
-        contract: Vec::new(),
+        ..PartPlan::bare("NULL-OP", JobCode::Client { branches: vec![branch], binds, shared_read: false })
     };
     Selection {
         workload: workload(),

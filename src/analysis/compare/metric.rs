@@ -108,20 +108,15 @@ pub struct Reading<'a> {
 ///
 /// What a publication states as speed or throughput stands in for its run table where that has no such figure.
 pub fn readings<'a>(tests: &[&'a TestResult], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
-    let known = |test: &&&TestResult| metric.of(test).is_some_and(|value| value.is_finite() && value > 0.0);
-    let is_kind = |test: &TestResult| test.published.as_ref().is_none_or(|published| published.kind == kind);
-    let has_table = tests.iter().filter(known).any(|test| !ramp::is_statement(test));
-    let fits = |test: &&&TestResult| if has_table { !ramp::is_statement(test) } else { is_kind(test) };
-    let mut found: Vec<(u32, f64, &TestResult)> =
-        tests.iter().filter(known).filter(fits).filter_map(|test| Some((test.jobs, metric.of(test)?, *test))).collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let groups = found.chunk_by(|a, b| a.0 == b.0);
-    groups
-        .map(|group| {
-            let (jobs, value, test) = group[(group.len() - 1) / 2];
-            Reading { jobs, value, test, repeats: group.iter().map(|reading| reading.1).collect() }
-        })
-        .collect()
+    let value = |test: &TestResult| metric.of(test).filter(|value| *value > 0.0);
+    let is_kind = |test: &TestResult| test.published.as_ref().is_some_and(|published| published.kind == kind);
+    let own: Vec<&TestResult> =
+        tests.iter().filter(|test| !ramp::is_statement(test) || is_kind(test)).copied().collect();
+    let reading = |repeats: Vec<(f64, &'a TestResult)>| {
+        let (value, test) = ramp::median(&repeats);
+        Reading { jobs: test.jobs, value, test, repeats: repeats.iter().map(|repeat| repeat.0).collect() }
+    };
+    ramp::by_jobs(&own, value).into_iter().map(reading).collect()
 }
 
 /// The best reading; an invalid one wins only if all are.
@@ -129,11 +124,5 @@ pub fn best<'a>(readings: Vec<Reading<'a>>, better: Better) -> Option<Reading<'a
     let (sound, invalid): (Vec<_>, Vec<_>) =
         readings.into_iter().partition(|reading| reading.test.verdict.status != Status::Invalid);
     let candidates = if sound.is_empty() { invalid } else { sound };
-    candidates.into_iter().reduce(|best, next| {
-        let beats = match better {
-            Better::Higher => next.value > best.value,
-            Better::Lower => next.value < best.value,
-        };
-        if beats { next } else { best }
-    })
+    candidates.into_iter().reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })
 }

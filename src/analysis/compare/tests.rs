@@ -79,7 +79,7 @@ fn other_parameters_are_other_workloads_and_only_one_run_having_one_is_said() {
 #[test]
 fn an_invalid_figure_makes_no_finding() {
     let (base, mut other) = (measured(&[(1, 100.0)]), measured(&[(1, 300.0)]));
-    let reason = Reason { status: Status::Invalid, code: "errors".into(), text: "too many errors".into() };
+    let reason = Reason::new(Status::Invalid, "errors", "too many errors");
     other[0].verdict = Verdict::from_reasons(vec![reason]);
     let found = compared(&base, &other);
     assert_eq!((found.kpms[0].status, found.kpms[0].reasons[0].as_str()), (Status::Invalid, "too many errors"));

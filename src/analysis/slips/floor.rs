@@ -1,7 +1,7 @@
 //! A column that shows the timing floor: platforms of different speed with nearly the same few values, because every
 //! test took the shortest time that the suite's clock can tell.
 
-use super::{Cell, reason, same_row};
+use super::{Cell, same_row};
 use crate::analysis::words::number;
 use crate::model::{Reason, Status};
 
@@ -30,7 +30,7 @@ pub fn judge<'a>(cells: &[Cell<'a>]) -> Vec<(Cell<'a>, Reason)> {
         if let Some(floor) = floor(&values) {
             let text = floor.text(row.len());
             let near = row.into_iter().filter(|cell| cell.value >= floor.lowest);
-            found.extend(near.map(|cell| (cell, reason(Status::Conditional, "timing-floor", text.clone()))));
+            found.extend(near.map(|cell| (cell, Reason::new(Status::Conditional, "timing-floor", text.clone()))));
         }
     }
     found

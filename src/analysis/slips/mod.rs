@@ -9,7 +9,7 @@ mod unit;
 
 pub use platform::{Implied, implied_cpus, of_platform};
 
-use crate::model::{PublishedKind, Reason, Status, TestResult};
+use crate::model::{PublishedKind, Reason, TestResult};
 
 /// The reasons found against each test of each run.
 pub type Found = Vec<Vec<Vec<Reason>>>;
@@ -54,10 +54,6 @@ fn cells(run: usize, tests: &[TestResult]) -> impl Iterator<Item = Cell<'_>> {
 /// True if two figures stand in one column and row of tables: same suite, code, kind and metric.
 fn same_row(a: &Cell<'_>, b: &Cell<'_>) -> bool {
     (a.hash, a.code, a.kind, a.metric) == (b.hash, b.code, b.kind, b.metric)
-}
-
-fn reason(status: Status, code: &str, text: String) -> Reason {
-    Reason { status, code: code.into(), text }
 }
 
 #[cfg(test)]

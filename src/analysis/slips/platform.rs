@@ -1,9 +1,8 @@
 //! A platform table that contradicts the CPU figures.
 
-use super::reason;
-use crate::analysis::derive;
 use crate::analysis::words::number;
-use crate::model::{Reason, RunRecord, Status, TestResult};
+use crate::analysis::{derive, ramp};
+use crate::model::{Reason, RunRecord, Status, TestResult, params};
 
 /// CPU busy is printed in whole percent: below this the rounding hides too much.
 const LEAST_BUSY_PCT: f64 = 10.0;
@@ -41,21 +40,21 @@ pub fn of_platform(run: &RunRecord, tests: &[TestResult]) -> Vec<Reason> {
         middle.0,
         number(middle.1)
     );
-    vec![reason(Status::Conditional, "platform-table", text)]
+    vec![Reason::new(Status::Conditional, "platform-table", text)]
 }
 
 /// The logical CPUs of the host as the ramps imply them. A serial job keeps at most one CPU busy, so jobs / CPU busy is
 /// never below the number of CPUs; where it is constant up to saturation, every job keeps exactly one busy.
 pub fn implied_cpus(tests: &[TestResult]) -> Vec<Implied> {
-    let mut ramps: Vec<(&TestResult, Vec<(u32, f64)>)> = Vec::new();
-    for test in tests.iter().filter(|test| test.jobs > 0 && test.nodes <= 1 && !test.params.contains_key("threads")) {
-        let Some(busy) = derive(test).get("cpu_busy_pct").filter(|busy| *busy >= LEAST_BUSY_PCT) else { continue };
-        match ramps.iter_mut().find(|(first, _)| (&first.workload, &first.params) == (&test.workload, &test.params)) {
-            Some((_, points)) => points.push((test.jobs, busy)),
-            None => ramps.push((test, vec![(test.jobs, busy)])),
-        }
-    }
-    ramps.into_iter().filter_map(|(first, points)| implied(&first.workload, points)).collect()
+    let serial =
+        tests.iter().filter(|test| test.jobs > 0 && test.nodes <= 1 && !test.params.contains_key(params::THREADS));
+    let busy = |test| derive(test).get("cpu_busy_pct").filter(|busy| *busy >= LEAST_BUSY_PCT);
+    let points = serial.filter_map(|test| Some((test, busy(test)?)));
+    let ramps = ramp::groups(points, |(test, _)| test);
+    let of_ramp = |ramp: Vec<(&TestResult, f64)>| {
+        implied(&ramp[0].0.workload, ramp.iter().map(|(test, busy)| (test.jobs, *busy)).collect())
+    };
+    ramps.into_iter().filter_map(of_ramp).collect()
 }
 
 fn implied(workload: &str, mut points: Vec<(u32, f64)>) -> Option<Implied> {

@@ -1,6 +1,6 @@
 //! A value in another unit than its neighbours.
 
-use super::{Cell, reason};
+use super::Cell;
 use crate::analysis::published::is_rate;
 use crate::analysis::words::number;
 use crate::model::{PublishedKind, Reason, Status};
@@ -38,7 +38,7 @@ fn other_metric(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
             cell.metric,
             votes(usual, &family)
         );
-        reason(Status::Conditional, "unit", text)
+        Reason::new(Status::Conditional, "unit", text)
     })
 }
 
@@ -66,7 +66,7 @@ fn other_size(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Reason> {
         "throughput is {} times the speed with at most {most} jobs: one of the two is in another unit",
         number(factor)
     );
-    Some(reason(Status::Conditional, "unit", text))
+    Some(Reason::new(Status::Conditional, "unit", text))
 }
 
 fn most_jobs(cell: &Cell<'_>, cells: &[Cell<'_>]) -> u32 {

@@ -55,11 +55,7 @@ pub fn find(name: &str) -> Result<&'static dyn Engine> {
 fn description(workload: &Workload) -> String {
     let mut lines = vec![format!("{}: {}", workload.id, workload.title)];
     lines.extend(workload.about.trim().lines().map(String::from));
-    lines.push(format!(
-        "KPM: {} ({} is better)",
-        workload.kpm.unit,
-        format!("{:?}", workload.kpm.better).to_lowercase()
-    ));
+    lines.push(format!("KPM: {} ({} is better)", workload.kpm.unit, workload.kpm.better.name()));
     let aliases: Vec<_> = workload.aliases.iter().map(|alias| alias.code.as_str()).collect();
     if !aliases.is_empty() {
         lines.push(format!("corresponds to: {}", aliases.join(", ")));

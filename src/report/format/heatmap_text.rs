@@ -34,9 +34,11 @@ fn layout(map: &Heatmap) -> Layout {
     let names = [map.row_title.as_str(), "Unit"].into_iter().chain(map.columns.iter().map(String::as_str));
     let names: Vec<&str> = names.collect();
     let cell_width = |position: usize| rows.iter().map(|row| length(&row[position])).max().unwrap_or(0);
-    let column = |name: &str| Column { name: name.into(), unit: None, priority: 0 };
-    let heads: Vec<_> =
-        names.iter().enumerate().map(|(position, name)| head(&column(name), cell_width(position))).collect();
+    let heads: Vec<_> = names
+        .iter()
+        .enumerate()
+        .map(|(position, name)| head(&Column::new(*name, "", 0), cell_width(position)))
+        .collect();
     let width = |(position, head): (usize, &Vec<String>)| {
         head.iter().map(|line| length(line)).fold(cell_width(position), usize::max)
     };

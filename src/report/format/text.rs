@@ -291,7 +291,6 @@ fn colored(line: &str, cells: &[Cell], options: Options) -> String {
     }
 }
 
-/// Footnotes of the shown columns, the legend of marks, the remarks.
 /// The table with only the kept columns, and only the footnotes that these use, numbered anew.
 fn narrowed(table: &Table, kept: &[usize]) -> Table {
     let mut narrow = Table {
@@ -311,6 +310,7 @@ fn narrowed(table: &Table, kept: &[usize]) -> Table {
     narrow
 }
 
+/// Footnotes of the shown columns, the legend of marks, the remarks.
 pub(super) fn notes(table: &Table, width: usize) -> Vec<String> {
     let footnotes = table.footnotes.iter().enumerate();
     let mut lines: Vec<String> =
@@ -338,12 +338,11 @@ mod tests {
     use crate::report::document::Digits;
 
     fn sample() -> Table {
-        let column = |name: &str, priority| Column { name: name.into(), unit: Some("s".into()), priority };
         let number = |value| Cell::Number { value, digits: Digits::Decimals(0), verdict: Some(Status::Invalid) };
         Table {
             name: "t".into(),
             leading: 0,
-            columns: vec![column("aaaa", 0), column("bbbb", 2), column("cc dddd", 1)],
+            columns: vec![Column::new("aaaa", "s", 0), Column::new("bbbb", "s", 2), Column::new("cc dddd", "s", 1)],
             rows: vec![vec![number(1.0), number(1_000_000.0), Cell::Unknown(0)]],
             footnotes: vec!["no counter".into()],
             remarks: vec![],
@@ -360,7 +359,7 @@ mod tests {
 
     #[test]
     fn long_texts_are_folded_where_no_column_may_go() {
-        let column = |name: &str| Column { name: name.into(), unit: None, priority: 0 };
+        let column = |name: &str| Column::new(name, "", 0);
         let row = vec![Cell::text("S-1"), Cell::text("what it does in many words"), Cell::count(7)];
         let table =
             Table { columns: vec![column("Id"), column("About"), column("N")], rows: vec![row], ..Table::default() };

@@ -1,0 +1,16 @@
+//! Names of parameters that mean something to this program; every other name means what its workload says.
+
+/// Table organisation: of this parameter's values those that the engine lacks are refused, and `{{small}}` and `{{big}}`
+/// stand for the tables in it.
+pub const ORG: &str = "org";
+/// `slice`: the reads of a slice share one transaction on the client drive.
+pub const READ_TX: &str = "read_tx";
+/// Rows per op of a bulk load.
+pub const BATCH: &str = "batch";
+/// Processes asked for per op: shown beside those that really worked.
+pub const THREADS: &str = "threads";
+/// Percent of the ops that update: a column of its own in the KPM report.
+pub const UPDATE_PCT: &str = "update_pct";
+
+/// All of them; CONTRIBUTING.md tells what they mean.
+pub const RESERVED: [&str; 5] = [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT];
