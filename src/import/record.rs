@@ -9,9 +9,10 @@ use super::rows::{self, Row};
 use super::{ImportedRun, kpm};
 use crate::analysis::published;
 use crate::catalog::Catalog;
+use crate::model::params::{THREADS, UPDATE_PCT};
 use crate::model::{
-    Better, Counters, Drive, Kpm, KpmValue, LatencySummary, Provenance, Published, PublishedKind, Reason, RunKind,
-    RunRecord, RunStatus, Tally, TestResult, Verdict,
+    Better, Drive, Kpm, KpmValue, Provenance, Published, PublishedKind, Reason, RunKind, RunRecord, RunStatus,
+    TestResult,
 };
 
 /// What one run is made of.
@@ -119,10 +120,13 @@ fn name(row: &Row, has_sizes: bool) -> String {
     }
 }
 
-/// From everything that the rows say, so that the same rows give the same.
+/// From everything that the rows say, so that the same rows give the same. Fields are closed by a zero byte.
 fn uid(rows: &[&Row]) -> String {
     let mut hash = Sha256::new();
-    rows.iter().for_each(|row| hash.update(format!("{row:?}\n")));
+    for field in rows.iter().flat_map(|row| row.fields()) {
+        hash.update(field);
+        hash.update([0]);
+    }
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -152,10 +156,9 @@ fn workload(test: &Published, catalog: &Catalog) -> Meaning {
         // "default" is what an engine of ours would take; a publication says more or nothing.
         params.extend(asked.params.clone().into_iter().filter(|(_, value)| value != "default"));
     }
-    params.extend(test.update_pct.map(|percent| ("update_pct".to_string(), percent.to_string())));
-    params.extend(
-        test.threads.filter(|threads| *threads > 1).map(|threads| ("threads".to_string(), threads.to_string())),
-    );
+    params.extend(test.update_pct.map(|percent| (UPDATE_PCT.to_string(), percent.to_string())));
+    params
+        .extend(test.threads.filter(|threads| *threads > 1).map(|threads| (THREADS.to_string(), threads.to_string())));
     let own = asked.map(|asked| &asked.entry.workload);
     let code = if test.code.is_empty() { &test.description } else { &test.code };
     Meaning {
@@ -173,6 +176,7 @@ fn workload(test: &Published, catalog: &Catalog) -> Meaning {
 fn result(test: Published, seq: u32, run: &RunRecord, catalog: &Catalog) -> TestResult {
     let meaning = workload(&test, catalog);
     let jobs = test.jobs.or((test.kind == PublishedKind::Speed).then_some(1)).unwrap_or(0);
+    let kpm = Kpm { value: KpmValue::Units, unit: "-".into(), better: Better::Higher, scale: 1.0 };
     let mut result = TestResult {
         seq,
         workload: meaning.id,
@@ -183,35 +187,10 @@ fn result(test: Published, seq: u32, run: &RunRecord, catalog: &Catalog) -> Test
         hash: format!("published:{}:{}", run.suite, test.code),
         chosen: meaning.params.clone(),
         params: meaning.params,
-        drive: Drive::Database,
         nodes: test.nodes.unwrap_or(1),
         jobs,
-        started_at: run.started_at.clone(),
-        window_s: 0.0,
-        total_s: 0.0,
-        window: Tally::default(),
-        total: Tally::default(),
-        units: 0.0,
-        units_per_s: 0.0,
-        ops_per_s: 0.0,
-        rows_per_s: 0.0,
-        ci_fraction: None,
-        latency: LatencySummary::default(),
-        latency_stride: 1,
-        job_figures: Vec::new(),
-        parts: Vec::new(),
-        series: Vec::new(),
-        snapshots: Vec::new(),
-        counters: Counters::default(),
-        window_counters: Counters::default(),
-        kpm: Kpm { value: KpmValue::Units, unit: "-".into(), better: Better::Higher, scale: 1.0 },
-        second: None,
-        kpm_value: None,
-        second_value: None,
-        verdict: Verdict::from_reasons(Vec::new()),
-        first_error: None,
-        facts: BTreeMap::new(),
         published: Some(Box::new(test)),
+        ..TestResult::blank(kpm, Drive::Database, run.started_at.clone())
     };
     published::fill(&mut result);
     result

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::Text;
 use crate::error::{Error, Result};
@@ -18,6 +18,7 @@ pub struct Row {
     pub engine: String,
     #[serde(default)]
     pub suite: String,
+    #[serde(default, deserialize_with = "finite_if_any")]
     pub database_size_gb: Option<f64>,
     #[serde(default)]
     pub test_code: String,
@@ -27,12 +28,27 @@ pub struct Row {
     pub nodes: Option<u32>,
     pub jobs: Option<u32>,
     pub threads: Option<u32>,
+    #[serde(default, deserialize_with = "finite_if_any")]
     pub update_pct: Option<f64>,
     pub metric: String,
+    #[serde(deserialize_with = "finite")]
     pub value: f64,
     pub unit: String,
     #[serde(default)]
     pub note: String,
+}
+
+/// A number that JSON can hold: the results file could be written with NaN or infinity, but not read again.
+fn finite<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<f64, D::Error> {
+    f64::deserialize(from).and_then(checked)
+}
+
+fn finite_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<f64>, D::Error> {
+    Option::deserialize(from)?.map(checked).transpose()
+}
+
+fn checked<E: serde::de::Error>(value: f64) -> std::result::Result<f64, E> {
+    if value.is_finite() { Ok(value) } else { Err(E::custom(format!("{value} is no finite number"))) }
 }
 
 /// All rows.
@@ -69,6 +85,32 @@ pub fn records<T: serde::de::DeserializeOwned>(file: Text<'_>) -> Result<Vec<T>>
 }
 
 impl Row {
+    /// Everything that it says, as text, in the order of the file.
+    pub fn fields(&self) -> [String; 17] {
+        fn text<T: ToString>(value: Option<T>) -> String {
+            value.map_or(String::new(), |value| value.to_string())
+        }
+        [
+            self.source.clone(),
+            self.study.clone(),
+            self.platform.clone(),
+            self.engine.clone(),
+            self.suite.clone(),
+            text(self.database_size_gb),
+            self.test_code.clone(),
+            self.description.clone(),
+            self.kind.name().to_string(),
+            text(self.nodes),
+            text(self.jobs),
+            text(self.threads),
+            text(self.update_pct),
+            self.metric.clone(),
+            self.value.to_string(),
+            self.unit.clone(),
+            self.note.clone(),
+        ]
+    }
+
     /// The place in the run table: the note's part `run=R test=T`.
     fn place(&self) -> &str {
         self.note.split("; ").find(|part| part.starts_with("run=") && part.contains(" test=")).unwrap_or_default()
@@ -180,6 +222,10 @@ mod tests_of_rows {
             ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,fast,ops/s,\n", "r.csv:2: "),
             ("s,st,p,e,u,512,T1,d,guess,1,4,,,ops_per_s,1,ops/s,\n", "unknown variant"),
             ("s,st,p\n", "3 fields"),
+            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,NaN,ops/s,\n", "r.csv:2: NaN is no finite number"),
+            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,1e999,ops/s,\n", "r.csv:2: inf is no finite number"),
+            ("s,st,p,e,u,inf,T1,d,point,1,4,,,ops_per_s,1,ops/s,\n", "r.csv:2: inf is no finite number"),
+            ("s,st,p,e,u,512,T1,d,point,1,4,,-inf,ops_per_s,1,ops/s,\n", "r.csv:2: -inf is no finite number"),
             ("", "holds no result"),
         ] {
             let error = rows(line).unwrap_err().to_string();

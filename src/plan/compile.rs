@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-
 use crate::catalog::Entry;
 use crate::engine::Capabilities;
 use crate::error::{Error, Result};
+use crate::model::params::{BATCH, READ_TX};
 use crate::model::{BoundStatement, Branch, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine};
 use crate::sql::{Block, Values, bind, fill, statement, substitute};
 
 use super::params::{self, Params};
-use super::values;
+use super::{hash, values};
 
 /// Blocks of an engine's harness by name.
 pub(super) type Harness<'a> = BTreeMap<&'a str, &'a Block>;
@@ -150,7 +149,7 @@ impl Compiler<'_> {
             let what = format!("the chances of {}'s branches add up to more than 100", workload.id);
             return Err(Error::usage(&self.entry.place, what));
         }
-        let shared_read = params.get("read_tx").is_some_and(|value| value == "slice");
+        let shared_read = params.get(READ_TX).is_some_and(|value| value == "slice");
         Ok(JobCode::Client { branches, binds: workload.binds.clone(), shared_read })
     }
 
@@ -171,7 +170,7 @@ impl Compiler<'_> {
 
     /// Bulk loads go into a table of the workload's own that its setup creates, named as the workload.
     fn bulk(&self) -> Result<JobCode> {
-        let batch = self.eval(&Expr("batch".into()))?;
+        let batch = self.eval(&Expr(BATCH.into()))?;
         let table = format!("{}{}", self.target.capabilities.prefix, object_name(&self.entry.workload.id));
         Ok(JobCode::Bulk { table, batch: batch.round() as u64 })
     }
@@ -188,8 +187,8 @@ impl Compiler<'_> {
         let body = substitute(self.block("body")?, &self.values, &[])?;
         let declare =
             self.find("declare").map(|block| substitute(block, &self.values, &[])).transpose()?.unwrap_or_default();
-        let digest =
-            hex(&digest(self.entry.workload.revision, params, [&body, &declare].into_iter().map(String::as_str)), 8);
+        let texts = [body.as_str(), declare.as_str()].into_iter();
+        let digest = hash::of_texts(self.entry.workload.revision, params, texts, 8);
         let name = format!("{}w_{}_{digest}", self.target.capabilities.prefix, object_name(&self.entry.workload.id));
         let mut values = self.values.clone();
         values.extend([("routine".into(), name.clone()), ("body".into(), body), ("declare".into(), declare)]);
@@ -236,43 +235,4 @@ impl HarnessBlocks<'_> {
 /// `SRV-QUERY1` as part of an object's name: `srv_query1`.
 fn object_name(id: &str) -> String {
     id.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_")
-}
-
-/// SHA-256 over revision, parameters and all SQL, 16 hex digits: equal hashes did the same work.
-pub(super) fn hash(revision: u32, params: &Params, parts: &[PartPlan]) -> String {
-    let sql: Vec<String> = parts.iter().flat_map(all_sql).collect();
-    hex(&digest(revision, params, sql.iter().map(String::as_str)), 16)
-}
-
-fn all_sql(part: &PartPlan) -> Vec<String> {
-    let mut sql: Vec<String> = part.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    sql.extend(part.setup_sql());
-    sql.extend(part.session.iter().cloned());
-    match &part.code {
-        JobCode::Routine(routine) => sql.push(routine.call.sql.clone()),
-        JobCode::Client { branches, binds, shared_read } => {
-            sql.extend(branches.iter().map(|branch| format!("{branch:?}")));
-            sql.push(format!("{binds:?} {shared_read}"));
-        }
-        JobCode::Bulk { table, batch } => sql.push(format!("{table} {batch}")),
-    }
-    sql.extend(part.teardown_sql());
-    sql
-}
-
-/// Fields are closed by a zero byte, so that no two lists of fields have the same bytes.
-fn digest<'a>(revision: u32, params: &Params, sql: impl Iterator<Item = &'a str>) -> Vec<u8> {
-    let mut hasher = Sha256::new();
-    let mut field = |text: &str| {
-        hasher.update(text.as_bytes());
-        hasher.update([0]);
-    };
-    field(&revision.to_string());
-    params.iter().for_each(|(name, value)| field(&format!("{name}={value}")));
-    sql.for_each(&mut field);
-    hasher.finalize().to_vec()
-}
-
-fn hex(bytes: &[u8], digits: usize) -> String {
-    bytes.iter().flat_map(|byte| format!("{byte:02x}").chars().collect::<Vec<_>>()).take(digits).collect()
 }

@@ -8,6 +8,7 @@ use crate::model::{Drive, Plan, Selection, TableRef};
 pub mod caching;
 mod compile;
 mod describe;
+mod hash;
 mod jobs;
 mod pace;
 mod params;

@@ -6,7 +6,7 @@ use crate::model::{Drive, Facts, PartPlan, Selection, TableRef};
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
-use super::{DEFAULT_JOBS, Refusal, Request, jobs, pace, values};
+use super::{DEFAULT_JOBS, Refusal, Request, hash, jobs, pace, values};
 
 /// A test as it is wished for, by a suite or by name.
 pub(super) struct Wish<'a> {
@@ -61,7 +61,7 @@ pub(super) fn selection(
     let facts = work_facts(asked.entry, &params, size_gb);
     let tables = tables(request, asked.entry, &params, &parts);
     Ok(Selection {
-        hash: compile::hash(workload.revision, &params, &compiled),
+        hash: hash::of_parts(workload.revision, &params, &compiled),
         ramp: jobs::for_parts(jobs::parse(jobs, request.cores)?, compiled.len()),
         workload: values::with_tables(workload, &params),
         asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),

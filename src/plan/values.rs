@@ -1,6 +1,7 @@
 //! What `{{name}}` and expressions mean at plan time: parameters, table names, facts of the data set.
 
 use crate::engine::Capabilities;
+pub(super) use crate::model::params::ORG;
 use crate::model::rows::{PAD, table_rows};
 use crate::model::{Facts, TableRef, Workload};
 use crate::sql::Values;
@@ -13,8 +14,7 @@ const CHOSEN: &str = "table";
 const TABLES: [&str; 2] = ["small", "big"];
 /// Rows that share a value of `key<n>`.
 const KEYS: [u64; 3] = [25, 125, 320];
-/// The parameter that chooses the table organisation, and its value for the engine's own.
-pub(super) const ORG: &str = "org";
+/// The value of the table organisation for the engine's own.
 pub(super) const DEFAULT_ORG: &str = "default";
 
 /// Rows and numbers of distinct keys of every table at this nominal size: whole numbers.
