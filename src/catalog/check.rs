@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
+use crate::model::params::BATCH;
 use crate::model::{Bind, Claim, Drive, Expr, Facts, Param, Workload};
 use crate::sql::{Block, Values, bind_names, fill, placeholders};
 
@@ -83,7 +84,7 @@ fn shape(workload: &Workload) -> Vec<String> {
     expect(workload.revision >= 1, "the revision starts at 1");
     expect(workload.parts.is_empty() || !loops, "a mixed workload has parts and no steps of its own");
     expect(
-        !workload.bulk || workload.params.iter().any(|param| param.name == "batch"),
+        !workload.bulk || workload.params.iter().any(|param| param.name == BATCH),
         "a bulk load needs the parameter 'batch'",
     );
     expect(

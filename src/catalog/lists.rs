@@ -14,6 +14,41 @@ pub struct Group {
     /// Position in listings.
     #[serde(skip)]
     pub order: u32,
+    /// Its columns in the KPM report; none = by the unit of each KPM.
+    #[serde(skip)]
+    pub form: Option<Form>,
+}
+
+impl Group {
+    /// A group without prose that stands last.
+    pub fn new(id: &str, title: &str) -> Group {
+        Group { id: id.into(), title: title.into(), about: String::new(), order: u32::MAX, form: None }
+    }
+}
+
+/// Which columns the KPM report shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Share of updates, redo per transaction, log sync, cache hits.
+    Transactions,
+    /// Logical reads in total, per job and per op.
+    Queries,
+    /// The tiers that served the reads, and the device.
+    Reads,
+    /// Rows, ops and the device.
+    General,
+}
+
+impl Form {
+    /// That of a KPM in this unit, in a group that names none.
+    pub fn of_unit(unit: &str) -> Form {
+        match unit {
+            "tps" => Form::Transactions,
+            "qps" => Form::Queries,
+            _ => Form::General,
+        }
+    }
 }
 
 /// A size profile (`profiles/<id>.toml`): what a private server of that size is given.

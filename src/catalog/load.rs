@@ -67,8 +67,8 @@ fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Ve
     let blocks = Arc::new(folder_blocks(files)?);
     let group: GroupFile = read_toml(toml)?;
     catalog.groups.retain(|known| known.id != group.id);
-    let GroupFile { id, title, about, order, workload } = group;
-    catalog.groups.push(Group { id: id.clone(), title, about, order });
+    let GroupFile { id, title, about, order, form, workload } = group;
+    catalog.groups.push(Group { id: id.clone(), title, about, order, form });
     let entry = |wire: super::wire::WorkloadEntry| {
         let place = format!("{}:{}", toml.label, line_of(&toml.text, wire.id.span().start));
         Entry { workload: wire.into_workload(&id), blocks: Arc::clone(&blocks), place }

@@ -25,7 +25,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use lists::{Group, Profile};
+pub use lists::{Form, Group, Profile};
 pub use lookup::{Asked, parse_selection};
 pub use published::{PublishedCode, PublishedWords};
 pub use suite::{Suite, SuiteEntry, Work};

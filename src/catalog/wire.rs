@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::{Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, Param, Part, Workload};
 
 use super::files::File;
+use super::lists::Form;
 
 /// Reads a TOML file.
 ///
@@ -46,6 +47,7 @@ pub(super) struct GroupFile {
     /// Position in listings; groups without one come last, by id.
     #[serde(default = "last")]
     pub order: u32,
+    pub form: Option<Form>,
     #[serde(default)]
     pub workload: Vec<WorkloadEntry>,
 }

@@ -1,42 +1,36 @@
 //! The KPM report: every test with the columns of its kind, a table per group and unit.
 
-use super::columns::{Definition, Line, table};
+use super::columns::{Line, table};
 use super::document::{Block, Document, Section};
-use super::kpm_columns::{GENERAL, QUERIES, READS, TRANSACTIONS};
+use super::kpm_columns::{self, GENERAL, QUERIES, READS, TRANSACTIONS};
 use super::{Input, Report, kpm_parts};
 use crate::analysis::derive;
-use crate::model::TestResult;
+use crate::catalog::Form;
 
 /// `report kpm`.
 pub struct KpmReport;
 
-/// How a group is shown, by the unit of its KPM.
-struct Form {
-    group: &'static str,
-    /// Empty = every unit.
-    unit: &'static str,
-    kpm_name: &'static str,
-    columns: &'static [Definition],
+/// The columns of a form.
+fn columns(form: Form) -> kpm_columns::Columns {
+    match form {
+        Form::Transactions => TRANSACTIONS,
+        Form::Queries => QUERIES,
+        Form::Reads => READS,
+        Form::General => GENERAL,
+    }
 }
 
-/// The first form that fits is taken; the last fits everything.
-const FORMS: &[Form] = &[
-    Form { group: "TP", unit: "tps", kpm_name: "Transactions", columns: TRANSACTIONS },
-    Form { group: "SRV", unit: "qps", kpm_name: "Queries", columns: QUERIES },
-    Form { group: "SRV", unit: "MB/s", kpm_name: "Scan rate", columns: QUERIES },
-    Form { group: "SRV", unit: "dbps", kpm_name: "Log reads", columns: QUERIES },
-    Form { group: "SRV", unit: "rows/s", kpm_name: "Rows", columns: QUERIES },
-    Form { group: "SRV", unit: "", kpm_name: "KPM", columns: QUERIES },
-    Form { group: "STO", unit: "", kpm_name: "KPM", columns: READS },
-    Form { group: "DA", unit: "", kpm_name: "KPM", columns: READS },
-    Form { group: "", unit: "", kpm_name: "KPM", columns: GENERAL },
+/// What the KPM of a form is called by its unit; all others are just `KPM`.
+const NAMES: &[(Form, &str, &str)] = &[
+    (Form::Transactions, "tps", "Transactions"),
+    (Form::Queries, "qps", "Queries"),
+    (Form::Queries, "MB/s", "Scan rate"),
+    (Form::Queries, "dbps", "Log reads"),
+    (Form::Queries, "rows/s", "Rows"),
 ];
 
-fn form(test: &TestResult) -> &'static Form {
-    let fits = |form: &&Form| {
-        (form.group.is_empty() || form.group == test.group) && (form.unit.is_empty() || form.unit == test.kpm.unit)
-    };
-    FORMS.iter().find(fits).unwrap_or(&FORMS[FORMS.len() - 1])
+fn kpm_name(form: Form, unit: &str) -> &'static str {
+    NAMES.iter().find(|name| (name.0, name.1) == (form, unit)).map_or("KPM", |name| name.2)
 }
 
 impl Report for KpmReport {
@@ -78,8 +72,40 @@ pub fn heading(group: &str, title: &str) -> String {
 fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
     let tests = input.tests().filter(|(_, test)| test.group == group && test.kpm.unit == unit);
     let lines: Vec<Line<'_>> = tests.map(|(run, test)| Line { run, test, derived: derive(test) }).collect();
-    let form = lines.first().map_or(&FORMS[FORMS.len() - 1], |line| form(line.test));
-    let tests = table(&format!("{group} [{unit}]"), form.columns, form.kpm_name, &lines);
+    let form = input.form(group, unit);
+    let tests = table(&format!("{group} [{unit}]"), &columns(form).concat(), kpm_name(form, unit), &lines);
     let parts = kpm_parts::table(&format!("{group} [{unit}] parts"), &lines);
     std::iter::once(tests).chain(parts).map(Block::Table).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::compare::fixture::run;
+    use crate::analysis::fixture;
+    use crate::catalog::Group;
+    use crate::model::{Better, KpmValue, TestResult};
+    use crate::report::RunTests;
+
+    /// Names of the columns of a test in this unit, of an own group of this form.
+    fn columns(form: Option<Form>, unit: &str) -> Vec<String> {
+        let kpm = fixture::kpm(KpmValue::Ops, unit, Better::Higher);
+        let tests = vec![TestResult { group: "MINE".into(), kpm, ..fixture::result() }];
+        let groups = vec![Group { form, ..Group::new("MINE", "mine") }];
+        let input = Input { runs: vec![RunTests { run: run("a"), tests }], groups, ..Input::default() };
+        match &KpmReport.build(&input).sections[0].blocks[0] {
+            Block::Table(table) => table.columns.iter().map(|column| column.name.clone()).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_own_group_has_the_columns_of_its_form_or_of_its_unit() {
+        let has = |form, unit, name: &str| columns(form, unit).contains(&name.to_string());
+        for (form, unit) in [(None, "tps"), (Some(Form::Transactions), "rows/s")] {
+            assert!(has(form, unit, "Upd [%]") && has(form, unit, "REDO data"), "{form:?} {unit}");
+        }
+        assert!(has(None, "tps", "Transactions total") && has(None, "qps", "Log reads per op"));
+        assert!(has(Some(Form::Reads), "tps", "From device") && !has(None, "iops", "From device"));
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::columns::{Definition, Line, RATE, Source};
 use super::document::{Cell, Digits};
+use crate::model::params;
 
 /// Percent with one decimal.
 const PCT: Digits = Digits::Decimals(1);
@@ -31,7 +32,7 @@ const DRIVE: Definition = plain("Drive", 8, |line| Cell::text(line.test.drive.na
 const NODES: Definition = plain("Nodes", 9, |line| Cell::count(line.test.nodes));
 const JOBS: Definition = Definition { name: "Jobs", unit: "", priority: 0, source: Source::Jobs };
 const THREADS: Definition = plain("Threads", 12, |line| Cell::text(threads(line)));
-const UPDATES: Definition = plain("Upd [%]", 1, |line| match line.test.params.get("update_pct") {
+const UPDATES: Definition = plain("Upd [%]", 1, |line| match line.test.params.get(params::UPDATE_PCT) {
     Some(percent) => Cell::text(percent),
     None => Cell::Empty,
 });
@@ -81,7 +82,7 @@ fn percentile(value_us: Option<f64>) -> Result<f64, String> {
 
 /// Processes that really worked on an op; with what was asked for where they were fewer or more.
 fn threads(line: &Line<'_>) -> String {
-    let asked = line.test.params.get("threads").map_or("1", String::as_str);
+    let asked = line.test.params.get(params::THREADS).map_or("1", String::as_str);
     match line.derived.get("threads_used") {
         Some(used) if format!("{used:.1}") != format!("{asked}.0") => format!("{used:.1} of {asked}"),
         _ => asked.to_string(),
@@ -91,139 +92,72 @@ fn threads(line: &Line<'_>) -> String {
 /// Parameters of a test that are not the engine's defaults, as on the command line, without those that have columns of
 /// their own.
 fn parameters(line: &Line<'_>) -> String {
-    let shown = line.test.chosen.iter().filter(|(name, _)| *name != "update_pct" && *name != "threads");
+    let shown = line.test.chosen.iter().filter(|(name, _)| *name != params::UPDATE_PCT && *name != params::THREADS);
     shown.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
 }
 
+/// What was run.
+const SUBJECT: &[Definition] = &[RUN, TEST, WORKLOAD, PARAMS, DRIVE];
+/// By how many.
+const AT: &[Definition] = &[NODES, JOBS];
+const LATENCY: &[Definition] = &[SERVICE, P50, P95, P99, MAX];
+/// The KPM of work whose unit says little of the ops: with rows and ops beside it.
+const WORK: &[Definition] =
+    &[THREADS, KPM, derived("Rows", "rows/s", 9, "rows_per_s", RATE), derived("Ops", "ops/s", 5, "ops_per_s", RATE)];
+const DEVICE: &[Definition] = &[
+    derived("Phys read", "iops", 7, "disk_reads_per_s", RATE),
+    derived("Phys write", "iops", 7, "disk_writes_per_s", RATE),
+    derived("Phys total", "iops", 10, "disk_io_per_s", RATE),
+    derived("Phys read", "MB/s", 6, "disk_read_mb_per_s", RATE),
+    derived("Phys write", "MB/s", 6, "disk_write_mb_per_s", RATE),
+];
+const END: &[Definition] = &[ELAPSED, CI, VERDICT];
+
+/// The columns of a form: groups of them in their order.
+pub type Columns = &'static [&'static [Definition]];
+
 /// Transaction processing.
-pub const TRANSACTIONS: &[Definition] = &[
-    RUN,
-    TEST,
-    WORKLOAD,
-    PARAMS,
-    DRIVE,
-    UPDATES,
-    NODES,
-    JOBS,
-    CPU_BUSY,
-    CPU_USER,
-    CPU_SYS,
-    CPU_IDLE,
-    CPU_IOW,
-    CPU_STEAL,
-    KPM,
-    SERVICE,
-    P50,
-    P95,
-    P99,
-    MAX,
-    READ_TIME,
-    REDO_PER_TX,
-    LOG_SYNC,
-    BUFFER_HIT,
-    OS_HIT,
-    ELAPSED,
-    CI,
-    VERDICT,
+pub const TRANSACTIONS: Columns = &[
+    SUBJECT,
+    &[UPDATES],
+    AT,
+    &[CPU_BUSY, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL, KPM],
+    LATENCY,
+    &[READ_TIME, REDO_PER_TX, LOG_SYNC, BUFFER_HIT, OS_HIT],
+    END,
 ];
 
 /// Cached queries, and scans (the KPM's name and unit tell them apart).
-pub const QUERIES: &[Definition] = &[
-    RUN,
-    TEST,
-    WORKLOAD,
-    PARAMS,
-    DRIVE,
-    NODES,
-    JOBS,
-    CPU_BUSY,
-    CPU_USER,
-    CPU_SYS,
-    CPU_IDLE,
-    CPU_STEAL,
-    KPM,
-    KPM_PER_JOB,
-    SERVICE,
-    P50,
-    P95,
-    P99,
-    MAX,
-    LOGICAL,
-    LOGICAL_PER_JOB,
-    LOGICAL_PER_OP,
-    BUFFER_HIT,
-    ELAPSED,
-    CI,
-    VERDICT,
+pub const QUERIES: Columns = &[
+    SUBJECT,
+    AT,
+    &[CPU_BUSY, CPU_USER, CPU_SYS, CPU_IDLE, CPU_STEAL, KPM, KPM_PER_JOB],
+    LATENCY,
+    &[LOGICAL, LOGICAL_PER_JOB, LOGICAL_PER_OP, BUFFER_HIT],
+    END,
 ];
 
 /// Storage and analytics: with the tiers that served the reads.
-pub const READS: &[Definition] = &[
-    RUN,
-    TEST,
-    WORKLOAD,
-    PARAMS,
-    DRIVE,
-    NODES,
-    JOBS,
-    THREADS,
-    KPM,
-    derived("Rows", "rows/s", 9, "rows_per_s", RATE),
-    derived("Ops", "ops/s", 5, "ops_per_s", RATE),
-    CPU_BUSY,
-    CPU_IOW,
-    CPU_STEAL,
-    SERVICE,
-    P50,
-    P95,
-    P99,
-    MAX,
-    TIER_BUFFER,
-    TIER_OS,
-    TIER_DEVICE,
-    READ_TIME,
-    BUFFER_TIME,
-    OS_TIME,
-    DEVICE_TIME,
-    derived("Phys read", "iops", 7, "disk_reads_per_s", RATE),
-    derived("Phys write", "iops", 7, "disk_writes_per_s", RATE),
-    derived("Phys total", "iops", 10, "disk_io_per_s", RATE),
-    derived("Phys read", "MB/s", 6, "disk_read_mb_per_s", RATE),
-    derived("Phys write", "MB/s", 6, "disk_write_mb_per_s", RATE),
-    derived("REDO", "MB/s", 9, "redo_mb_per_s", RATE),
-    ELAPSED,
-    CI,
-    VERDICT,
+pub const READS: Columns = &[
+    SUBJECT,
+    AT,
+    WORK,
+    &[CPU_BUSY, CPU_IOW, CPU_STEAL],
+    LATENCY,
+    &[TIER_BUFFER, TIER_OS, TIER_DEVICE, READ_TIME, BUFFER_TIME, OS_TIME, DEVICE_TIME],
+    DEVICE,
+    &[derived("REDO", "MB/s", 9, "redo_mb_per_s", RATE)],
+    END,
 ];
 
 /// Load, CPU and whatever has no form of its own.
-pub const GENERAL: &[Definition] = &[
-    RUN,
-    TEST,
-    WORKLOAD,
-    PARAMS,
-    DRIVE,
-    NODES,
-    JOBS,
-    THREADS,
-    KPM,
-    derived("Rows", "rows/s", 9, "rows_per_s", RATE),
-    derived("Ops", "ops/s", 5, "ops_per_s", RATE),
-    CPU_BUSY,
-    CPU_STEAL,
-    SERVICE,
-    P50,
-    P95,
-    P99,
-    MAX,
-    derived("Phys read", "iops", 7, "disk_reads_per_s", RATE),
-    derived("Phys write", "iops", 7, "disk_writes_per_s", RATE),
-    derived("Phys total", "iops", 10, "disk_io_per_s", RATE),
-    derived("Phys read", "MB/s", 6, "disk_read_mb_per_s", RATE),
-    derived("Phys write", "MB/s", 6, "disk_write_mb_per_s", RATE),
-    derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE),
-    LOG_SYNC,
-    ELAPSED,
-    CI,
-    VERDICT,
+pub const GENERAL: Columns = &[
+    SUBJECT,
+    AT,
+    WORK,
+    &[CPU_BUSY, CPU_STEAL],
+    LATENCY,
+    DEVICE,
+    &[derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE), LOG_SYNC],
+    END,
 ];

@@ -33,7 +33,7 @@ pub mod texts;
 pub mod workbook;
 
 use crate::analysis::price::PriceList;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Form, Group};
 use crate::model::{RunRecord, TestResult};
 
 use document::Code;
@@ -52,8 +52,8 @@ pub struct RunTests {
 #[derive(Debug, Clone, Default)]
 pub struct Input {
     pub runs: Vec<RunTests>,
-    /// Group id and title, in the catalogue's order; groups that are missing here follow under their id.
-    pub groups: Vec<(String, String)>,
+    /// Groups in the catalogue's order; groups that are missing here follow under their id.
+    pub groups: Vec<Group>,
     /// What platforms cost, as far as the user says.
     pub prices: Vec<PriceList>,
     /// Language of the texts that have several.
@@ -80,7 +80,7 @@ impl Input {
     /// The groups that have tests, with titles, in order.
     fn used_groups(&self) -> Vec<(&str, &str)> {
         let used: Vec<&str> = self.tests().map(|(_, test)| test.group.as_str()).collect();
-        let known = self.groups.iter().map(|(id, title)| (id.as_str(), title.as_str()));
+        let known = self.groups.iter().map(|group| (group.id.as_str(), group.title.as_str()));
         let mut groups: Vec<_> = known.filter(|(id, _)| used.contains(id)).collect();
         for id in used {
             if !groups.iter().any(|(known, _)| *known == id) {
@@ -88,6 +88,12 @@ impl Input {
             }
         }
         groups
+    }
+
+    /// Which columns the KPM report shows for tests of this group with this unit.
+    fn form(&self, group: &str, unit: &str) -> Form {
+        let stated = self.groups.iter().find(|known| known.id == group).and_then(|known| known.form);
+        stated.unwrap_or_else(|| Form::of_unit(unit))
     }
 
     /// Names of the runs, for columns: the name given, else `run 7`; the id is added to names that stand twice.

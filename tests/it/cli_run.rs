@@ -36,6 +36,15 @@ fn a_run_shows_the_table_and_the_datasheet_and_is_stored() {
 }
 
 #[test]
+fn other_jobs_than_were_asked_for_are_announced() {
+    let desk = Desk::new();
+    let line = "run --size 0.01 --workload SRV-MIXED --jobs 1 --warmup 0 --duration 300ms --format json";
+    let run = desk.run(line).ok();
+    assert_eq!(run.json()["tests"][0]["jobs"], 4);
+    assert!(run.stderr.contains("SRV-MIXED: jobs are multiples of 4, an equal number for each part"), "{}", run.stderr);
+}
+
+#[test]
 fn json_is_one_document_on_standard_output_and_nothing_else() {
     let desk = Desk::new();
     let run = desk.run(&format!("run {TINY} --format json --name first --label disk=nvme --label rack=7")).ok();

@@ -149,3 +149,12 @@ fn every_file_that_the_documents_link_to_exists() {
         }
     }
 }
+
+#[test]
+fn every_reserved_parameter_and_form_is_explained() {
+    let text = document("CONTRIBUTING.md");
+    let forms = ["transactions", "queries", "reads", "general"];
+    for name in dbdyno::model::params::RESERVED.into_iter().chain(forms) {
+        assert!(text.contains(&format!("`{name}`")), "{name}");
+    }
+}

@@ -22,8 +22,7 @@ pub fn input() -> Input {
         let run = imported.iter().find(|run| run.run.name.as_deref() == Some(*platform)).unwrap();
         RunTests { run: run.run.clone(), tests: run.tests.clone() }
     };
-    let groups = catalog.groups().iter().map(|group| (group.id.clone(), group.title.clone()));
-    Input { runs: PLATFORMS.iter().map(of).collect(), groups: groups.collect(), ..Input::default() }
+    Input { runs: PLATFORMS.iter().map(of).collect(), groups: catalog.groups().to_vec(), ..Input::default() }
 }
 
 fn document() -> Value {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use dbdyno::catalog::Catalog;
+use dbdyno::catalog::{Catalog, Form, Group};
 use dbdyno::report::document::Code;
 use dbdyno::report::{
     Color, Document, FORMATS, Format, Input, Options, REPORTS, Report, RunTests, Statements, Subject, run_json,
@@ -18,12 +18,14 @@ fn root() -> PathBuf {
 }
 
 pub fn input() -> Input {
-    let groups = [("CPU", "the database's own language"), ("SRV", "server: cached SQL"), ("TP", "transactions")];
-    Input {
-        runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }],
-        groups: groups.map(|(id, title)| (id.into(), title.into())).to_vec(),
-        ..Input::default()
-    }
+    let of = |form, id, title| Group { form, ..Group::new(id, title) };
+    let groups = vec![
+        of(None, "CPU", "the database's own language"),
+        of(Some(Form::Queries), "SRV", "server: cached SQL"),
+        of(Some(Form::Transactions), "TP", "transactions"),
+        of(Some(Form::Reads), "STO", "STO"),
+    ];
+    Input { runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }], groups, ..Input::default() }
 }
 
 pub fn rendered(format: &dyn Format, document: &Document, options: Options) -> String {

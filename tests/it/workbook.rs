@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use dbdyno::catalog::{Form, Group};
 use dbdyno::report::document::{Axis, Block, Chart, Point, Scale, Section, Series};
 use dbdyno::report::{Document, FORMATS, Input, Options, REPORTS, RunTests};
 
@@ -20,7 +21,7 @@ fn input() -> Input {
     }
     Input {
         runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }, RunTests { run: second, tests }],
-        groups: [("SRV", "server: cached SQL")].map(|(id, title)| (id.into(), title.into())).to_vec(),
+        groups: vec![Group { form: Some(Form::Queries), ..Group::new("SRV", "server: cached SQL") }],
         ..Input::default()
     }
 }

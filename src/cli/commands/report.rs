@@ -202,16 +202,7 @@ fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<In
         Ok(RunTests { run, tests })
     });
     let runs = runs.collect::<Result<Vec<_>>>()?;
-    Ok(Input { runs, groups: group_titles(context)?, command: command_line(), ..Input::default() })
-}
-
-/// Group id -> title, in order of display.
-///
-/// # Errors
-/// A broken catalogue.
-pub fn group_titles(context: &Context) -> Result<Vec<(String, String)>> {
-    let catalog = context.catalog()?;
-    Ok(catalog.groups().iter().map(|group| (group.id.clone(), group.title.clone())).collect())
+    Ok(Input { runs, groups: context.catalog()?.groups().to_vec(), command: command_line(), ..Input::default() })
 }
 
 /// Width and colours, for a file or the terminal.

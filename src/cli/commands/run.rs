@@ -10,7 +10,8 @@ use crate::cli::context::Context;
 use crate::cli::setting::Setting;
 use crate::cli::{fit, out, paths, signals};
 use crate::error::{Error, Kind, Result};
-use crate::model::{RunStatus, Status, TestResult};
+use crate::model::{Plan, RunStatus, Status, TestResult};
+use crate::plan;
 use crate::report::{Document, Input, RunTests, run_json};
 use crate::store::Store;
 
@@ -30,12 +31,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     let mut store = context.store()?;
     let interrupt = signals::interrupt()?;
     let console = Console::new(context, format == "json");
-    for (workload, reason) in &plan.left_out {
-        console.note(&format!("{workload} is left out: {reason}"));
-    }
-    if let Some(warning) = setting.cache_warning(&plan) {
-        console.note(&warning);
-    }
+    tell_beforehand(&console, &setting, args, &plan);
     let settings = setting.settings_for(&plan);
     let campaign = Campaign {
         catalog: &catalog,
@@ -56,6 +52,21 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     conclude(context, args, &store, ended?, &format)
 }
 
+/// What becomes of the wishes otherwise than one might think: left out, other numbers of jobs, data that fits no cache.
+fn tell_beforehand(console: &Console, setting: &Setting, args: &RunArgs, plan: &Plan) {
+    for (workload, reason) in &plan.left_out {
+        console.note(&format!("{workload} is left out: {reason}"));
+    }
+    for selection in plan.selections.iter().filter(|_| args.jobs.is_some()) {
+        if let Some(note) = plan::jobs_note(selection) {
+            console.note(&format!("{}: {note}", selection.workload.id));
+        }
+    }
+    if let Some(warning) = setting.cache_warning(plan) {
+        console.note(&warning);
+    }
+}
+
 /// Shows what was measured, then says how it ended.
 fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, format: &str) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
@@ -65,7 +76,7 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
     if format == "json" {
         out::json(&run_json::document(&data.run, &data.tests))?;
     }
-    let groups = super::report::group_titles(context)?;
+    let groups = context.catalog()?.groups().to_vec();
     let input = Input { groups, runs: vec![data], command: paths::command_line(), ..Input::default() };
     if format == "text" {
         let datasheet = super::report::find("datasheet")?.build(&input);
