@@ -149,7 +149,7 @@ fn measured(
         interrupt: campaign.interrupt,
         in_process: platform.engine.capabilities().in_process,
         prepare: &|selection| {
-            interruptible(campaign, &site, || {
+            interruptible(&site, campaign.interrupt, || {
                 answers::check(site.db, campaign.plan, selection, &facts(selection))?;
                 warm(campaign, &site, selection)?;
                 evictor(campaign, &site, selection)
@@ -230,9 +230,9 @@ pub fn load_with(
 ///
 /// # Errors
 /// Those of `work`; interrupted.
-fn interruptible<T>(campaign: &Campaign<'_>, site: &Site<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let done = engine::attended(site.db, &campaign.interrupt.flag(), || (), work);
-    if campaign.interrupt.is_set() { Err(interrupted("preparing a test")) } else { done }
+pub fn interruptible<T>(site: &Site<'_>, interrupt: &Interrupt, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let done = engine::attended(site.db, &interrupt.flag(), || (), work);
+    if interrupt.is_set() { Err(interrupted("preparing a test")) } else { done }
 }
 
 fn interrupted(place: &str) -> Error {

@@ -55,7 +55,8 @@ fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize>
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), data)?;
     for selection in &plan.selections {
         let facts = loaded.facts_for(&selection.tables);
-        wrong += report(&name(selection), campaign::check_answers(site.db, &plan, selection, &facts))?;
+        let check = || campaign::check_answers(site.db, &plan, selection, &facts);
+        wrong += report(&name(selection), campaign::interruptible(&site, &desk.interrupt, check))?;
     }
     for (workload, reason) in &plan.left_out {
         wrong += report(workload, Ok(Checked::No(reason.clone())))?;
