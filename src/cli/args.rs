@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::values::{Label, Percent, Seconds};
+use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
 /// A dynamometer for database platforms: small, well-understood workloads inside a database and from the client,
@@ -152,7 +153,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "GB", allow_hyphen_values = true)]
     pub size: Option<f64>,
     /// Seed of data and keys
-    #[arg(long, default_value_t = 42, value_name = "N")]
+    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
     pub seed: u32,
     /// Directory to write to; it must be empty or not there
     #[arg(long, short, value_name = "DIR")]
@@ -289,7 +290,7 @@ pub struct TargetArgs {
     #[arg(long)]
     pub keep: bool,
     /// Seed of data and keys
-    #[arg(long, default_value_t = 42, value_name = "N")]
+    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
     pub seed: u32,
     /// Suite of workloads; may be given several times
     #[arg(long, value_name = "NAME")]

@@ -152,19 +152,9 @@ mod tests {
             let profile = catalog.profile(suite.profile.as_deref().unwrap_or("XS")).unwrap();
             for engine in ENGINES.iter().filter(|engine| engine.is_target()) {
                 let request = Request {
-                    engine: engine.name().into(),
-                    capabilities: engine.capabilities(),
                     suites: vec![suite.id.clone()],
-                    workloads: vec![],
-                    jobs: None,
-                    drive: None,
-                    warmup_s: None,
-                    duration_s: None,
-                    ops_per_job: None,
-                    time_scale: 1.0,
                     size_gb: suite.size_gb.or(Some(profile.size_gb)),
-                    seed: 1,
-                    cores: 4,
+                    ..Request::new(engine.name(), engine.capabilities(), 4)
                 };
                 let plan = build(&catalog, &request).unwrap();
                 let cache = profile.cache_bytes(engine.name()).unwrap();

@@ -35,6 +35,8 @@ pub const DEFAULT_JOBS: &str = "1..auto";
 /// Window if neither the user nor a suite gives one.
 pub const DEFAULT_WARMUP_S: f64 = 2.0;
 pub const DEFAULT_DURATION_S: f64 = 10.0;
+/// Seed of data and keys if the user gives none.
+pub const DEFAULT_SEED: u32 = 42;
 
 /// What is asked for; what is left out comes from the suite, else from the defaults above.
 #[derive(Debug, Clone)]
@@ -59,6 +61,27 @@ pub struct Request {
     pub seed: u64,
     /// Processors of the target's host, for `cores` in a ramp.
     pub cores: u32,
+}
+
+impl Request {
+    /// A request that names nothing yet; `cores` are the processors of the target's host.
+    pub fn new(engine: &str, capabilities: Capabilities, cores: u32) -> Request {
+        Request {
+            engine: engine.into(),
+            capabilities,
+            suites: Vec::new(),
+            workloads: Vec::new(),
+            jobs: None,
+            drive: None,
+            warmup_s: None,
+            duration_s: None,
+            ops_per_job: None,
+            time_scale: 1.0,
+            size_gb: None,
+            seed: DEFAULT_SEED.into(),
+            cores,
+        }
+    }
 }
 
 /// Why a selection does not become part of the plan.

@@ -176,21 +176,7 @@ fn server() -> Request {
         url_schemes: &[],
         private_server: true,
     };
-    Request {
-        engine: "server".into(),
-        capabilities,
-        suites: vec![],
-        workloads: vec![],
-        jobs: None,
-        drive: None,
-        warmup_s: None,
-        duration_s: None,
-        ops_per_job: None,
-        time_scale: 1.0,
-        size_gb: Some(1.0),
-        seed: 42,
-        cores: 4,
-    }
+    Request { size_gb: Some(1.0), ..Request::new("server", capabilities, 4) }
 }
 
 fn lite() -> Request {

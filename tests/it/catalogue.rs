@@ -45,21 +45,7 @@ fn engines() -> [(&'static str, Capabilities); 3] {
 }
 
 fn request(engine: &str, capabilities: Capabilities) -> Request {
-    Request {
-        engine: engine.into(),
-        capabilities,
-        suites: vec![],
-        workloads: vec![],
-        jobs: Some("1,2,cores".into()),
-        drive: None,
-        warmup_s: None,
-        duration_s: None,
-        ops_per_job: None,
-        time_scale: 1.0,
-        size_gb: None,
-        seed: 42,
-        cores: 4,
-    }
+    Request { jobs: Some("1,2,cores".into()), ..Request::new(engine, capabilities, 4) }
 }
 
 fn plan_one(catalog: &Catalog, engine: &str, of: Capabilities, id: &str, drive: Drive) -> Result<Plan, Error> {

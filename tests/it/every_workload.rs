@@ -210,19 +210,13 @@ fn merge(mut plan: Plan, other: Plan) -> Plan {
 /// One workload on an engine, driven this way, for a moment.
 pub fn request(engine: &str, drive: Drive, workload: String) -> Request {
     Request {
-        engine: engine.into(),
-        capabilities: engine::find(engine).unwrap().capabilities(),
-        suites: vec![],
         workloads: vec![workload],
         jobs: Some(JOBS.into()),
         drive: Some(drive),
         warmup_s: Some(0.05),
         duration_s: Some(0.2),
-        ops_per_job: None,
-        time_scale: 1.0,
         size_gb: Some(SIZE_GB),
-        seed: 42,
-        cores: 2,
+        ..Request::new(engine, engine::find(engine).unwrap().capabilities(), 2)
     }
 }
 

@@ -34,19 +34,12 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     let size_gb = args.size.or(of_suite).unwrap_or(DEFAULT_SIZE_GB);
     setting::check_size(size_gb)?;
     let request = plan::Request {
-        engine: engine.name().to_string(),
-        capabilities: engine.capabilities(),
         suites,
         workloads: args.workload.clone(),
         jobs: Some("1".into()),
-        drive: None,
-        warmup_s: None,
-        duration_s: None,
-        ops_per_job: None,
-        time_scale: 1.0,
         size_gb: Some(size_gb),
         seed: u64::from(args.seed),
-        cores: host_cpus(),
+        ..plan::Request::new(engine.name(), engine.capabilities(), host_cpus())
     };
     let plan = plan::build(&catalog, &request)?;
     let scripts = export::scripts(&Export { catalog: &catalog, engine, plan: &plan, command: paths::command_line() })?;

@@ -90,19 +90,10 @@ fn sql(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -
 /// What the engine or the drive cannot do, bad parameters.
 pub fn selection(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<Selection> {
     let request = plan::Request {
-        engine: engine.name().to_string(),
-        capabilities: engine.capabilities(),
-        suites: Vec::new(),
         workloads: vec![id.to_string()],
         jobs: Some("1".into()),
         drive,
-        warmup_s: None,
-        duration_s: None,
-        ops_per_job: None,
-        time_scale: 1.0,
-        size_gb: None,
-        seed: 42,
-        cores: host_cpus(),
+        ..plan::Request::new(engine.name(), engine.capabilities(), host_cpus())
     };
     let plan = plan::build(catalog, &request)?;
     plan.selections.into_iter().next().ok_or_else(|| Error::usage("show", "nothing to show"))

@@ -43,19 +43,9 @@ fn tests(catalog: &Catalog, suite: &Suite, size_gb: f64) -> Result<Vec<Value>> {
 
 fn prospects(catalog: &Catalog, suite: &Suite, engine: &dyn Engine, size_gb: f64) -> Result<Vec<Prospect>> {
     let request = plan::Request {
-        engine: engine.name().to_string(),
-        capabilities: engine.capabilities(),
         suites: vec![suite.id.clone()],
-        workloads: Vec::new(),
-        jobs: None,
-        drive: None,
-        warmup_s: None,
-        duration_s: None,
-        ops_per_job: None,
-        time_scale: 1.0,
         size_gb: Some(size_gb),
-        seed: 42,
-        cores: host_cpus(),
+        ..plan::Request::new(engine.name(), engine.capabilities(), host_cpus())
     };
     plan::prospects(catalog, &request)
 }
