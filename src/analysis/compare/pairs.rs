@@ -56,7 +56,8 @@ fn subject(test: &TestResult) -> Subject {
     }
 }
 
-/// Defaults may differ between engines: what was chosen decides.
+/// Defaults may differ between engines: what was chosen decides. Wider than `ramp::same`: drives are told apart by
+/// [`by_drive`], which pairs different ones if it must, units by the metric that is compared.
 fn is_of(test: &TestResult, subject: &Subject) -> bool {
     test.workload == subject.workload && test.chosen == subject.params
 }
