@@ -6,6 +6,8 @@ use dbdyno::error::Error;
 use dbdyno::model::{Drive, Plan};
 use dbdyno::plan::{self, Request};
 
+use crate::support::{Desk, Server, finished};
+
 fn catalog() -> Catalog {
     Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
 }
@@ -90,6 +92,23 @@ fn every_part_of_a_mix_that_reads_tables_claims_its_rows() {
         }
     }
     assert!(judged >= 12, "{judged} parts");
+}
+
+#[test]
+fn the_rows_of_a_nested_loop_join_are_different_ones() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("joiner", "pale-cedar-9", true);
+    let mut load = desk.command(&format!("load {} --size 0.1 --workload DA-JOIN-LOOP --quiet", server.url("joiner")));
+    load.env("PGPASSWORD", "pale-cedar-9");
+    finished(load, "load").ok();
+    let [(engine, capabilities), ..] = engines();
+    let workloads = vec!["DA-JOIN-LOOP".to_string()];
+    let request = Request { workloads, size_gb: Some(0.1), ..request(engine, capabilities) };
+    let plan = plan::build(&catalog(), &request).unwrap();
+    let join =
+        plan.selections[0].parts[0].answer_step.as_ref().unwrap().sql.replace("count(*)", "count(distinct b.id)");
+    let found = server.admin("joiner").query(&join, &[7]).unwrap();
+    assert_eq!(found.get(0, "n"), Some("8000"), "{join}");
 }
 
 #[test]

@@ -25,8 +25,10 @@ create index da_index on {{big}} (quantity)
 -- nothing: the index is built on the big table itself
 
 -- name: DA-JOIN-LOOP.join
+-- (id - 1) / keys numbers the driving rows 0 to 319; each has a key of its own, far from the last one's
 select count(*) as n, sum(b.amount) as total
-  from {{table}} as a join {{table}} as b on b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+  from {{table}} as a join {{table}} as b on
+    b.key25 = 1 + (a.key320 + (a.id - 1) / {{table_key320}} * 7919 % 320 * ({{table_key25}} / 320)) % {{table_key25}}
  where a.key320 = :key
 
 -- name: DA-JOIN-HASH.join

@@ -64,7 +64,8 @@ set v_commits = v_commits + 1;
 -- name: DA-JOIN-LOOP.join
 -- "straight_join" fixes the order of the loops
 select count(*) as n, sum(b.amount) as total
-  from {{table}} as a straight_join {{table}} as b on b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+  from {{table}} as a straight_join {{table}} as b on
+    b.key25 = 1 + (a.key320 + (a.id - 1) div {{table_key320}} * 7919 % 320 * ({{table_key25}} div 320)) % {{table_key25}}
  where a.key320 = :key
 
 -- name: DA-JOIN-LOOP.declare
@@ -73,7 +74,8 @@ declare v_total decimal(30,2);
 
 -- name: DA-JOIN-LOOP.body
 select count(*), sum(b.amount) into v_n, v_total
-  from {{table}} as a straight_join {{table}} as b on b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+  from {{table}} as a straight_join {{table}} as b on
+    b.key25 = 1 + (a.key320 + (a.id - 1) div {{table_key320}} * 7919 % 320 * ({{table_key25}} div 320)) % {{table_key25}}
  where a.key320 = 1 + (v_seed * {{table_key320}} >> 31);
 set v_rows = v_rows + row_count();
 

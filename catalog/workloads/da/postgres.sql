@@ -108,7 +108,8 @@ v_count bigint;
 
 -- name: DA-JOIN-LOOP.body
 perform count(*), sum(b.amount)
-  from {{table}} as a join {{table}} as b on b.key25 = 1 + (a.id * 7919) % {{table_key25}}
+  from {{table}} as a join {{table}} as b on
+    b.key25 = 1 + (a.key320 + (a.id - 1) / {{table_key320}} * 7919 % 320 * ({{table_key25}} / 320)) % {{table_key25}}
  where a.key320 = 1 + (v_seed * {{table_key320}} >> 31);
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
