@@ -3,13 +3,12 @@
 
 use std::borrow::Cow;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
 use super::events::{Event, Sink};
 use super::platform::Platform;
 use crate::error::{Error, Result};
 use crate::model::Plan;
 use crate::plan::{self, Fitted, OWN_SESSIONS};
+use crate::server::allow_files;
 
 /// Files that one session of a job has open: its socket, or the database, its log and a file to sort in.
 const FILES_OF_REMOTE: u64 = 1;
@@ -84,18 +83,6 @@ fn of_files(platform: &Platform, jobs: u32) -> Option<Room> {
     Some(Room { jobs, limit: format!("open files of this process = {allowed}, ulimit -n") })
 }
 
-/// Lets this process open so many files if it may not yet; returns how many it may now, none = as many as it likes.
-fn allow_files(wanted: u64) -> Option<u64> {
-    let limit = getrlimit(Resource::Nofile);
-    let current = limit.current.filter(|current| *current < wanted);
-    if current.is_some() {
-        let current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
-        // What is refused leaves the limit as it was.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum });
-    }
-    getrlimit(Resource::Nofile).current
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,15 +113,5 @@ mod tests {
         );
         let fitted = Fitted { plan: empty(), steps: Vec::new(), shortened: 4 };
         assert_eq!(left_out(&fitted, 94), "4 automatic ramps end at 94");
-    }
-
-    #[test]
-    fn the_limit_of_open_files_is_raised_as_far_as_the_system_allows() {
-        let before = getrlimit(Resource::Nofile);
-        let Some(current) = before.current else { return };
-        assert_eq!(allow_files(1), Some(current), "nothing to raise");
-        let wanted = current + 10;
-        let most = before.maximum.unwrap_or(u64::MAX);
-        assert_eq!(allow_files(wanted), Some(wanted.min(most)));
     }
 }

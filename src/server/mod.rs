@@ -16,6 +16,7 @@ use crate::model::Target;
 mod account;
 mod binaries;
 mod fetch;
+mod files;
 mod fit;
 mod home;
 mod lock;
@@ -29,6 +30,7 @@ mod url;
 
 pub use binaries::Binaries;
 pub use fetch::{Fetched, cache_dir, fetch};
+pub use files::allow_files;
 pub use fit::{Machine, Needs};
 pub use lock::lock_file;
 pub use room::with_room;
@@ -238,6 +240,8 @@ impl PrivateServer {
             process::run_to_end(self.kind.create(&self.binaries, &self.place), &self.place.home, account)?;
         }
         self.kind.configure(&self.place, &options.settings)?;
+        // It inherits our limit of open files, and not every server raises its own.
+        allow_files(room::files(self.kind, &options.settings));
         let daemon = Daemon::spawn(self.kind.run(&self.binaries, &self.place), &self.place.home, account)?;
         let pid = daemon.pid();
         self.daemon = Some(daemon);

@@ -9,6 +9,15 @@ const ONLOOKERS: u32 = 7;
 /// Sessions of a server whose profile does not say: what servers have by themselves.
 const USUAL: u32 = 100;
 
+/// Files that a server may have open besides one for each session: tables, logs, temporary ones.
+const OTHER_FILES: u64 = 16_384;
+
+/// Files that a server with these settings may have open at once.
+pub(super) fn files(kind: &dyn ServerKind, settings: &BTreeMap<String, String>) -> u64 {
+    let sessions = kind.session_settings().iter().filter_map(|name| settings.get(*name)?.parse().ok()).max();
+    sessions.unwrap_or(u64::from(USUAL)) + OTHER_FILES
+}
+
 /// The settings of a profile with room for so many sessions of ours; as they are where there is no private server.
 pub fn with_room(engine: &str, settings: &BTreeMap<String, String>, sessions: u32) -> BTreeMap<String, String> {
     find_kind(engine).map_or_else(|_| settings.clone(), |kind| raised(kind, settings, sessions))

@@ -1,5 +1,7 @@
 //! More jobs than a server has room for: a private one is given the room, of an existing one it is said beforehand.
 
+use std::process::{Command, Stdio};
+
 use crate::support::{Desk, Done, PRIVATE, Server, finished};
 
 const SECRET: &str = "tr0ub4dor-and-3";
@@ -20,6 +22,30 @@ fn a_private_server_has_room_for_every_job_of_the_run() {
         let room: u32 = document["disclosure"]["settings"]["max_connections"].as_str().unwrap().parse().unwrap();
         assert!(room > 150, "{room}");
     }
+}
+
+#[test]
+fn a_low_limit_of_open_files_is_raised_for_us_and_for_a_private_server() {
+    for target in ["mariadb", "postgres", "sqlite"] {
+        let desk = Desk::new();
+        let run = desk.command(&format!("run {target} {ARGS} --workload SRV-QUERY1 --jobs 150 --quiet"));
+        let test = finished(few_files(&run), target).ok().json()["tests"][0].clone();
+        assert_eq!(test["first_error"], serde_json::Value::Null, "{target}: {test:#}");
+    }
+}
+
+/// The same command by a shell that lets it open few files, which it may raise.
+fn few_files(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -Sn 128; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell.stdin(Stdio::null());
+    shell
 }
 
 /// Runs with the password of the user whom the server knows.
