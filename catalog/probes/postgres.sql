@@ -4,13 +4,14 @@
 -- name: version
 select current_setting('server_version') as version
 
--- name: flush
--- before 15 a session's counts reach the others when it ends, or about a second after its last transaction
-select 1
+-- name: settled
+-- Before 15 a collector counts, and a session sees its counts as they were up to half a second ago: now, and the time up to
+-- which the counts go. A reading before or after the jobs waits until that has caught up.
+select extract(epoch from now()) as now_s, extract(epoch from pg_stat_get_snapshot_timestamp()) as counted_s
 
--- name: flush
+-- name: settled
 -- from: 15
-select pg_stat_force_next_flush()
+-- nothing: a session that has ended has left its counts in shared memory
 
 -- name: counters.database
 -- the whole database, system tables included

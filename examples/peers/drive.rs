@@ -58,7 +58,7 @@ pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
         interrupt: &Interrupt::new(),
     };
     let spec = TestSpec { selection, jobs, seq: 1 };
-    match run_test(&context, &spec, &mut Default::default, &mut |_| {}) {
+    match run_test(&context, &spec, &mut |_| Default::default(), &mut |_| {}) {
         Outcome::Done(result) => Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }),
         Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
         Outcome::Interrupted(_) => Err(failed(&selection.workload.id, "interrupted")),

@@ -111,7 +111,7 @@ impl Measuring<'_> {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
             events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
         };
-        let run = || runner::run_test(&context, spec, &mut || probing.read(), &mut progress);
+        let run = || runner::run_test(&context, spec, &mut |reading| probing.read(reading), &mut progress);
         let (outcome, evicted) = evictor.around(run);
         let tell = |result: &mut TestResult| {
             if !spec.selection.workload.evict.is_empty() {

@@ -58,7 +58,7 @@ fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Res
         interrupt,
     };
     let spec = TestSpec { selection: &selection, jobs, seq: 1 };
-    match run_test(&context, &spec, &mut || (Default::default(), 0.0), &mut |_| {}) {
+    match run_test(&context, &spec, &mut |_| (Default::default(), 0.0), &mut |_| {}) {
         Outcome::Done(result) => Ok(Overhead { op_ns, jobs, result: *result }),
         Outcome::Failed(error) => Err(error.at(place())),
         Outcome::Interrupted(_) => Err(Error::new(crate::error::Kind::Interrupted, place(), "interrupted")),

@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::model::{Counters, Disclosure};
 use crate::probe::{self, ProbeContext, ProbeSet, SqlProbe};
+use crate::runner::Reading;
 
 /// Settings by which engines name the size of a block, for rates in bytes.
 const BLOCK_SIZE: &[&str] = &["block_size", "page_size", "innodb_page_size"];
@@ -55,7 +56,7 @@ impl<'a> Probing<'a> {
         let session = database.session().map_err(|error| error.at(platform.label()))?;
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
-        self.read(); // what cannot be read is told before the first test, not in it
+        self.read(Reading::AtOnce); // what cannot be read is told before the first test, not in it
         Ok(())
     }
 
@@ -70,7 +71,10 @@ impl<'a> Probing<'a> {
     }
 
     /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out.
-    pub fn read(&mut self) -> (Counters, f64) {
+    pub fn read(&mut self, reading: Reading) -> (Counters, f64) {
+        if reading == Reading::Settled {
+            self.probes.settle();
+        }
         let reading = self.probes.read();
         reading.failed.iter().for_each(|(probe, why)| self.failures.tell(&format!("{probe}: {why}")));
         (reading.counters, reading.cost_ms)

@@ -31,6 +31,8 @@ pub trait Probe: Send {
     /// # Errors
     /// One line about what could not be read; the other probes go on.
     fn read(&mut self, counters: &mut Counters) -> Result<(), String>;
+    /// Waits until a reading has all that was done before; for a source that tells late.
+    fn settle(&mut self) {}
 }
 
 /// What a probe of the operating system may want to know. Empty for a database on another host.
@@ -78,6 +80,11 @@ impl ProbeSet {
     /// Adds a probe.
     pub fn push(&mut self, probe: Box<dyn Probe>) {
         self.probes.push(probe);
+    }
+
+    /// Waits until a reading has all that was done before.
+    pub fn settle(&mut self) {
+        self.probes.iter_mut().for_each(|probe| probe.settle());
     }
 
     /// Reads all probes.

@@ -1,5 +1,7 @@
 //! Counters of the database, through the catalogue's `counters.*` blocks.
 
+use std::time::{Duration, Instant};
+
 use crate::engine::{Rows, Session};
 use crate::model::Counters;
 use crate::sql::{Block, statement};
@@ -12,18 +14,29 @@ struct Query {
     sql: String,
 }
 
+/// Block of a query of one row: `now_s`, the server's time, and `counted_s`, the time up to which its counters go (seconds of
+/// one clock). Only for servers whose counters lag behind.
+const SETTLED: &str = "settled";
+/// Longest wait for counters that lag behind: PostgreSQL's do by half a second before 15.
+const LONGEST_LAG: Duration = Duration::from_secs(5);
+/// Between two looks at them.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Reads all counter blocks through one control session.
 pub struct SqlProbe {
     session: Box<dyn Session>,
     queries: Vec<Query>,
+    settled: Option<String>,
 }
 
 impl SqlProbe {
     /// The probe over the `counters.*` blocks among `blocks`, which are already chosen for the server's version.
     pub fn new(session: Box<dyn Session>, blocks: &[&Block]) -> Self {
-        let counters = blocks.iter().filter(|block| block.name.starts_with("counters."));
-        let queries = counters.map(|block| Query { name: block.name.clone(), sql: statement(&block.text).to_string() });
-        SqlProbe { session, queries: queries.filter(|query| !query.sql.is_empty()).collect() }
+        let queries = blocks.iter().map(|block| Query { name: block.name.clone(), sql: statement(&block.text).to_string() });
+        let (counters, others): (Vec<_>, Vec<_>) =
+            queries.filter(|query| !query.sql.is_empty()).partition(|query| query.name.starts_with("counters."));
+        let settled = others.into_iter().find(|query| query.name == SETTLED).map(|query| query.sql);
+        SqlProbe { session, queries: counters, settled }
     }
 }
 
@@ -42,6 +55,22 @@ impl Probe for SqlProbe {
         }
         result
     }
+    fn settle(&mut self) {
+        let Some(sql) = &self.settled else { return };
+        let began = Instant::now();
+        let mut since_s = None;
+        while began.elapsed() < LONGEST_LAG {
+            let mut times = Counters::default();
+            // A server that cannot be asked has failed the reading that follows, which tells it.
+            let Ok(rows) = self.session.query(sql, &[]) else { return };
+            take(&rows, &mut times);
+            let (Some(now_s), Some(counted_s)) = (times.get("now_s"), times.get("counted_s")) else { return };
+            if counted_s >= *since_s.get_or_insert(now_s) {
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
 }
 
 /// Takes every column of the first row that is a number.
@@ -57,6 +86,8 @@ fn take(rows: &Rows, counters: &mut Counters) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::EngineError;
+    use crate::sql::parse_blocks;
 
     #[test]
     fn null_is_unknown_not_zero() {
@@ -65,5 +96,29 @@ mod tests {
         let mut counters = Counters::default();
         take(&rows, &mut counters);
         assert_eq!((counters.get("commits"), counters.get("wal_bytes")), (Some(12.0), None));
+    }
+
+    /// Answers each question about the time with the next of these: now, counted up to.
+    struct Lagging(std::vec::IntoIter<(f64, f64)>);
+
+    impl Session for Lagging {
+        fn execute(&mut self, _: &str) -> Result<u64, EngineError> {
+            Ok(0)
+        }
+        fn query(&mut self, _: &str, _: &[i64]) -> Result<Rows, EngineError> {
+            let (now_s, counted_s) = self.0.next().expect("the counters had caught up");
+            let columns = vec!["now_s".to_string(), "counted_s".to_string()];
+            Ok(Rows { columns, rows: vec![vec![Some(now_s.to_string()), Some(counted_s.to_string())]] })
+        }
+    }
+
+    #[test]
+    fn counters_that_lag_are_waited_for() {
+        let answers = vec![(10.0, 9.6), (10.1, 9.6), (10.2, 10.0), (10.3, 10.3)];
+        let blocks = parse_blocks("probes.sql", "-- name: settled\nselect now").unwrap();
+        let blocks: Vec<_> = blocks.iter().collect();
+        let mut probe = SqlProbe::new(Box::new(Lagging(answers.into_iter())), &blocks);
+        probe.settle(); // up to the third answer
+        probe.settle(); // up to the fourth; a fifth would fail
     }
 }

@@ -15,7 +15,16 @@ const PATIENCE: Duration = Duration::from_millis(1200);
 const ATTENTION: Duration = Duration::from_millis(100);
 
 /// Reads all probes: cumulative counters, and what reading cost in ms.
-pub type ReadProbes<'a> = dyn FnMut() -> (Counters, f64) + 'a;
+pub type ReadProbes<'a> = dyn FnMut(Reading) -> (Counters, f64) + 'a;
+
+/// How complete a reading must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// While jobs run: as the counters stand.
+    AtOnce,
+    /// Before the jobs start and after they ended: all that was done before counts, also where the database is slow to tell.
+    Settled,
+}
 
 /// Told once a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,7 +144,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// One reading of all probes serves the tick and the edges that are due; returns the next tick.
     fn reading(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
-        let (counters, cost_ms) = (self.probes)();
+        let (counters, cost_ms) = (self.probes)(Reading::AtOnce);
         let edge = if self.has(Moment::WindowOpen) {
             (now_s >= self.schedule.close_s).then_some(Moment::WindowClose)
         } else {
@@ -183,7 +192,11 @@ impl<'a, 'p> Coordinator<'a, 'p> {
 
     /// Takes a snapshot of all probes.
     pub fn snapshot(&mut self, moment: Moment, t_s: f64) {
-        let (counters, cost_ms) = (self.probes)();
+        let reading = match moment {
+            Moment::Begin | Moment::End => Reading::Settled,
+            Moment::WindowOpen | Moment::WindowClose => Reading::AtOnce,
+        };
+        let (counters, cost_ms) = (self.probes)(reading);
         self.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
     }
 }

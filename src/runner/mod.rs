@@ -14,7 +14,7 @@ pub mod test;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use coordinator::{CONNECT_TIMEOUT, Progress, ReadProbes};
+pub use coordinator::{CONNECT_TIMEOUT, Progress, ReadProbes, Reading};
 pub use test::{Outcome, TestContext, run_test};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.

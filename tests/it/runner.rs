@@ -90,7 +90,7 @@ fn run_patiently(
     };
     let spec = TestSpec { selection, jobs, seq: 1 };
     let mut readings = 0.0;
-    let mut probes = || {
+    let mut probes = |_| {
         readings += 1.0;
         (Counters(BTreeMap::from([("readings".into(), readings)])), 0.0)
     };
