@@ -65,11 +65,15 @@ if ! command -v chromium >/dev/null 2>&1; then
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium
 fi
 
-# The newest PostgreSQL, beside the distribution's: as 'dbdyno server fetch postgres' does it, with the user's own Maven.
-if ! cargo run --quiet -- server fetch postgres >/dev/null 2>&1; then
+# The newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
+# 'dbdyno server fetch postgres' does it, with the user's own Maven.
+fetch_servers() {
+    cargo run --quiet -- server fetch postgres && cargo run --quiet -- server fetch postgres --version 14.18.0
+}
+if ! fetch_servers >/dev/null 2>&1; then
     if ! command -v mvn >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
         as_root apt-get update -q
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends maven
     fi
-    cargo run --quiet -- server fetch postgres
+    fetch_servers
 fi

@@ -32,7 +32,8 @@ pub struct SqlProbe {
 impl SqlProbe {
     /// The probe over the `counters.*` blocks among `blocks`, which are already chosen for the server's version.
     pub fn new(session: Box<dyn Session>, blocks: &[&Block]) -> Self {
-        let queries = blocks.iter().map(|block| Query { name: block.name.clone(), sql: statement(&block.text).to_string() });
+        let queries =
+            blocks.iter().map(|block| Query { name: block.name.clone(), sql: statement(&block.text).to_string() });
         let (counters, others): (Vec<_>, Vec<_>) =
             queries.filter(|query| !query.sql.is_empty()).partition(|query| query.name.starts_with("counters."));
         let settled = others.into_iter().find(|query| query.name == SETTLED).map(|query| query.sql);

@@ -1,15 +1,21 @@
-//! PostgreSQL of the distribution and the newest one: the same counters from different views, the same verdicts.
+//! PostgreSQL of the distribution, the newest one and one whose counters lag behind: the same counters from different views, the
+//! same verdicts.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dbdyno::catalog::Catalog;
 use dbdyno::engine::Session;
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
-use crate::support::{Desk, assert_run_schema, newest_postgres, servers, session};
+use crate::support::{Desk, assert_run_schema, newest_postgres, postgres_with_collector, servers, session};
+
+/// Programs of servers to try; none = the distribution's.
+fn versions() -> Vec<Option<PathBuf>> {
+    servers("postgres").into_iter().chain([Some(postgres_with_collector())]).collect()
+}
 
 /// A server of these programs with everything timed.
 fn start(server_bin: Option<&Path>) -> (PrivateServer, tempfile::TempDir) {
@@ -56,7 +62,7 @@ fn documented() -> BTreeSet<String> {
 
 #[test]
 fn every_counter_block_runs_on_every_version_and_gives_documented_counters() {
-    for server_bin in servers("postgres") {
+    for server_bin in versions() {
         let (server, _dir) = start(server_bin.as_deref());
         let mut session = session(&server.url());
         session.execute("create schema dbdyno").unwrap();
@@ -85,7 +91,7 @@ fn every_counter_block_runs_on_every_version_and_gives_documented_counters() {
 
 #[test]
 fn every_settings_block_runs_on_every_version() {
-    for server_bin in servers("postgres") {
+    for server_bin in versions() {
         let (server, _dir) = start(server_bin.as_deref());
         let mut session = session(&server.url());
         let catalog = Catalog::embedded().unwrap();
@@ -104,9 +110,14 @@ const ONE_OF_EACH_GROUP: [&str; 8] =
     ["CPU-DOUBLE", "SRV-QUERY25", "STO-RANDOM", "LGWR-LAT", "DBWR-THR", "DL-BUFFER", "DA-AGGREGATE", "TP-MEDIUM"];
 
 #[test]
-fn a_workload_of_each_group_agrees_with_the_counters_of_the_newest_version() {
+fn a_workload_of_each_group_agrees_with_the_counters_of_other_versions() {
+    for bin in [newest_postgres(), postgres_with_collector()] {
+        agree_with_the_counters(&bin);
+    }
+}
+
+fn agree_with_the_counters(bin: &Path) {
     let desk = Desk::new();
-    let bin = newest_postgres();
     let workloads: String = ONE_OF_EACH_GROUP.iter().map(|id| format!(" --workload {id}")).collect();
     let line = format!(
         "run postgres --server-bin {} --size 0.25 --jobs 2 --warmup 100ms --duration 1s --format json",

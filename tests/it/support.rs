@@ -369,5 +369,15 @@ pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
 /// The programs of the newest PostgreSQL, which `scripts/test-dependencies.sh` fetches; fetched here if it has not.
 pub fn newest_postgres() -> PathBuf {
     static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    DIR.get_or_init(|| server::fetch("postgres", None).unwrap_or_else(|error| panic!("{error}")).dir).clone()
+    DIR.get_or_init(|| fetched_postgres(None)).clone()
+}
+
+/// The programs of the last PostgreSQL whose counters are collected by a process and lag behind, fetched likewise.
+pub fn postgres_with_collector() -> PathBuf {
+    static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    DIR.get_or_init(|| fetched_postgres(Some("14.18.0"))).clone()
+}
+
+fn fetched_postgres(version: Option<&str>) -> PathBuf {
+    server::fetch("postgres", version).unwrap_or_else(|error| panic!("{error}")).dir
 }
