@@ -46,11 +46,12 @@ begin
   while v_burst > 0 do
     set v_before = if(p_stride = 1, v_now, sysdate(6));
     set v_op = v_burst;
-    while v_op > 0 do
+    repeat
       set v_op = v_op - 1;
       set v_seed = v_seed * 48271 % 2147483647;
       {{body}}
-    end while;
+      until v_op = 0
+    end repeat;
     set v_now = sysdate(6);
     set v_ops = v_ops + v_burst;
     set v_elapsed_us = timestampdiff(microsecond, v_begin, v_now);

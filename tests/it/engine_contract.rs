@@ -317,6 +317,35 @@ fn two_jobs_run_and_load_side_by_side() {
 }
 
 #[test]
+fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
+    on_every_engine(|subject, database| {
+        let capabilities = dbdyno::engine::find(subject.engine).unwrap().capabilities();
+        if !capabilities.parallel_load || subject.create.is_empty() {
+            return;
+        }
+        for _ in 0..10 {
+            let mut session = database.session().unwrap();
+            let noted = ["drop table if exists noted", "create table noted (ids int)", "drop table t"];
+            noted.iter().chain(subject.create).for_each(|sql| assert!(session.execute(sql).is_ok()));
+            let start = std::sync::Barrier::new(4);
+            std::thread::scope(|scope| {
+                for session in 0..4 {
+                    let start = &start;
+                    scope.spawn(move || {
+                        let ids = session * 4000 + 1..(session + 1) * 4000 + 1;
+                        let note = Some("insert into noted values (1)");
+                        start.wait();
+                        database.load_rows(&RowLoad { table: "t", rows: ROWS, ids, note }, &mut |_| true).unwrap();
+                    });
+                }
+            });
+            let rows = database.session().unwrap().query(subject.count, &[]).unwrap();
+            assert_eq!(rows.get(0, "count"), Some("16000"), "{}", subject.engine);
+        }
+    });
+}
+
+#[test]
 fn jobs_load_batches_that_never_collide() {
     on_every_engine(|subject, database| {
         let code = JobCode::Bulk { table: "t".into(), batch: 100 };

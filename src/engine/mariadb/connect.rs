@@ -73,13 +73,12 @@ fn connect_host(config: &Config, host: &Host, password: Option<&Password>) -> Re
     Ok(Connection { wire, server_version, id: greeting.connection_id(), local })
 }
 
-/// Gives a new session the settings of ours, and those of `more`: `name = value, ...` or nothing.
+/// Gives a new session our settings.
 ///
 /// # Errors
 /// The server's.
-pub(super) fn set_up(wire: &mut Wire, more: &str) -> Result<(), EngineError> {
-    let comma = if more.is_empty() { "" } else { ", " };
-    reply::run(wire, &format!("{SESSION_SETTINGS}{comma}{more}")).map(|_| ())
+pub(super) fn set_up(wire: &mut Wire) -> Result<(), EngineError> {
+    reply::run(wire, SESSION_SETTINGS).map(|_| ())
 }
 
 fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {

@@ -43,8 +43,6 @@ use url::Config;
 const OLDEST: [u32; 2] = [10, 6];
 /// What MariaDB writes into its version.
 const BRAND: &str = "MariaDB";
-/// A bulk load of rows that are known to be right need not look for duplicates and parents.
-const LOAD_SETTINGS: &str = "unique_checks = 0, foreign_key_checks = 0";
 
 /// Organisations of other engines.
 const LACKING_ORGS: &[(&str, &str)] = &[
@@ -84,7 +82,7 @@ impl Engine for MariaDb {
         let passwords = Passwords::new(&config, &options, target.ask_password);
         let mut connection = connect(&config, &passwords)?;
         let version = check_version(&connection.server_version)?;
-        set_up(&mut connection.wire, "")?;
+        set_up(&mut connection.wire)?;
         let (is_local, running) = (connection.local, Running::new());
         let mut session = MariaSession::new(connection, &running);
         let ours = provision::prepare(&mut session, access)?;
@@ -126,14 +124,14 @@ struct MariaDatabase {
 }
 
 impl MariaDatabase {
-    fn open_session(&self, settings: &str) -> Result<MariaSession, EngineError> {
+    fn open_session(&self) -> Result<MariaSession, EngineError> {
         let mut connection = connect(&self.config, &self.passwords)?;
-        set_up(&mut connection.wire, settings)?;
+        set_up(&mut connection.wire)?;
         Ok(MariaSession::new(connection, &self.running))
     }
 
     fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
-        let mut session = self.open_session("")?;
+        let mut session = self.open_session()?;
         job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
         Ok(session)
     }
@@ -144,7 +142,7 @@ impl Database for MariaDatabase {
         self.version.clone()
     }
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(self.open_session("")?))
+        Ok(Box::new(self.open_session()?))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for its end: its counts are in the server's when this returns.
@@ -158,13 +156,15 @@ impl Database for MariaDatabase {
         }
     }
     fn load_rows(&self, rows: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-        load::load(&mut self.open_session(LOAD_SETTINGS)?.wire, rows, progress)
+        // Without "unique_checks = 0": with it the first insert into an empty table locks the table as a whole, and two
+        // sessions that want this at the same moment deadlock.
+        load::load(&mut self.open_session()?.wire, rows, progress)
     }
     fn cancel(&self) {
         let mut ids = Vec::new();
         self.running.each(|id| ids.push(*id));
         // On a connection of its own; a session that has ended in the meantime is an error that means nothing.
-        if let Ok(mut session) = self.open_session("") {
+        if let Ok(mut session) = self.open_session() {
             for id in ids {
                 let _ = session.execute(&format!("kill query {id}"));
             }
@@ -174,7 +174,7 @@ impl Database for MariaDatabase {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
     }
     fn session_room(&self) -> Result<Option<SessionRoom>, EngineError> {
-        room::ask(&mut self.open_session("")?)
+        room::ask(&mut self.open_session()?)
     }
     fn load_method(&self) -> &'static str {
         "bulk-insert"
