@@ -8,7 +8,7 @@ use crate::model::TableRef;
 use crate::model::rows::{PAD, RowFunction, table_rows};
 use crate::sql::Values;
 
-use super::Recipe;
+use super::{Recipe, space};
 
 /// `dataset.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -60,9 +60,13 @@ impl Site<'_> {
         self.db.session().map_err(|error| self.failed(error))
     }
 
-    /// An engine's error as one for the user.
+    /// An engine's error as one for the user. A server may end itself on a full disk: then the connection is lost.
     pub fn failed(&self, error: EngineError) -> Error {
-        let full = error.class == ErrorClass::DiskFull;
+        let full = match error.class {
+            ErrorClass::DiskFull => true,
+            ErrorClass::Lost => space::is_used_up(self.db.storage_path().as_deref()),
+            _ => false,
+        };
         let error = error.at(self.label);
         if !full {
             return error;

@@ -1,5 +1,7 @@
 //! Is there room for the rows, before anything is created.
 
+use std::path::Path;
+
 use crate::error::{Error, Result};
 use crate::model::rows::{ROW_BYTES, table_rows};
 
@@ -9,6 +11,18 @@ use super::{Request, Site};
 const OVERHEAD: f64 = 2.2;
 /// Left free in any case, bytes.
 const MARGIN: u64 = 200_000_000;
+
+/// What is free, in bytes, on a device that a load has filled: what a server gives back when it ends.
+const USED_UP: u64 = 16_000_000;
+
+/// True if nothing to speak of is free where the database's files are; false if that is not known.
+pub(super) fn is_used_up(storage: Option<&Path>) -> bool {
+    storage.and_then(free_bytes).is_some_and(|free| free < USED_UP)
+}
+
+fn free_bytes(path: &Path) -> Option<u64> {
+    rustix::fs::statvfs(path).ok().map(|stat| stat.f_bavail * stat.f_frsize)
+}
 
 /// Bytes that loading the tables of `request` needs at most.
 pub fn needed_for(request: &Request) -> u64 {
@@ -26,8 +40,8 @@ fn needed_for_rows(rows: u64) -> u64 {
 /// A target error with both figures.
 pub(super) fn check(site: &Site<'_>, rows: u64) -> Result<()> {
     let Some(path) = site.db.storage_path() else { return Ok(()) };
-    let Ok(stat) = rustix::fs::statvfs(&path) else { return Ok(()) };
-    let (needed, free) = (needed_for_rows(rows), stat.f_bavail * stat.f_frsize);
+    let Some(free) = free_bytes(&path) else { return Ok(()) };
+    let needed = needed_for_rows(rows);
     if needed <= free {
         return Ok(());
     }

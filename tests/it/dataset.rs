@@ -529,6 +529,11 @@ fn a_disk_that_fills_up_while_loading_is_one_line_and_nothing_is_remembered() {
         assert_eq!(error.kind, Kind::Target, "{engine}: {error}");
         let line = error.to_string();
         assert!(line.contains("the disk is full") && line.contains("free space"), "{engine}: {line}");
+        if line.contains("could not be dropped") {
+            // MariaDB 10.11 may crash when it takes a statement back on a full disk, also one of LOAD DATA.
+            assert!(line.contains("the connection to the server broke"), "{engine}: {line}");
+            continue;
+        }
         assert!(line.contains("small was dropped again"), "{engine}: {line}");
         assert!(!fixture.exists("small"), "{engine}");
         fs::remove_file(&filler).unwrap();
