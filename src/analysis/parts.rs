@@ -59,21 +59,8 @@ mod tests {
     }
 
     fn plan(workload: &str, contract: Vec<Claim>) -> PartPlan {
-        PartPlan {
-            workload: workload.into(),
-            params: [("rpt".to_string(), "2".to_string())].into(),
-            chosen: Default::default(),
-            code: JobCode::Bulk { table: String::new(), batch: 1 },
-            work: Expr("1".into()),
-            commits: false,
-            setup: vec![],
-            teardown: vec![],
-            session: vec![],
-            facts: Default::default(),
-            answer: None,
-            answer_step: None,
-            contract,
-        }
+        let code = JobCode::Bulk { table: String::new(), batch: 1 };
+        PartPlan { params: [("rpt".to_string(), "2".to_string())].into(), contract, ..PartPlan::bare(workload, code) }
     }
 
     fn figures(plan: &PartPlan, ops: u64, rows: u64) -> PartFigures {

@@ -2,6 +2,7 @@
 //! again during it. Whether that worked is measured, not assumed: the device's reads are counted (see `analysis::tiers`).
 
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,8 +12,10 @@ use rustix::fs::{Advice, fadvise};
 use crate::dataset::{self, Site, Table};
 use crate::error::Result;
 
-/// Time between two rounds during a test: a device that gives 1 GB/s fills 50 MB in it.
-const INTERVAL: Duration = Duration::from_millis(50);
+/// Shortest and longest time between two rounds during a test.
+const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::from_millis(50);
+/// No scan goes through files faster than this: a block is put out before the next scan comes to it.
+const SCAN_BYTES_PER_S: f64 = 4e9;
 
 /// Files that are to be read from the device.
 #[derive(Debug, Default)]
@@ -47,6 +50,12 @@ impl Evictor {
     }
 }
 
+/// Time between two rounds: shorter than one scan of so many bytes, else the next finds in the cache what this one read.
+fn interval(bytes: u64) -> Duration {
+    let scan = Duration::from_secs_f64(bytes as f64 / SCAN_BYTES_PER_S);
+    scan.clamp(*INTERVAL.start(), *INTERVAL.end())
+}
+
 /// Puts the files out; false if the file system does not know how.
 fn evict(files: &[File]) -> bool {
     files.iter().all(|file| fadvise(file, 0, None, Advice::DontNeed).is_ok())
@@ -64,13 +73,13 @@ fn memory_bytes() -> u64 {
 }
 
 fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> T {
-    let (ended, wake) = (Mutex::new(false), Condvar::new());
+    let (ended, wake, interval) = (Mutex::new(false), Condvar::new(), interval(bytes(files)));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut over = ended.lock().unwrap_or_else(PoisonError::into_inner);
             while !*over {
                 evict(files);
-                over = wake.wait_timeout(over, INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+                over = wake.wait_timeout(over, interval).unwrap_or_else(PoisonError::into_inner).0;
             }
         });
         let _ending = Ending { ended: &ended, wake: &wake };
@@ -103,6 +112,12 @@ mod tests {
         let evictor = Evictor { files: vec![path.clone()] };
         let (read, _) = evictor.around(|| std::fs::read(&path).unwrap());
         assert_eq!(read, vec![7_u8; 1 << 20]);
+    }
+
+    #[test]
+    fn a_table_is_put_out_more_often_than_it_can_be_scanned() {
+        assert_eq!(interval(32_000_000), Duration::from_millis(8), "1.3 GB/s take 25 ms");
+        assert_eq!([interval(0), interval(1 << 40)], [Duration::from_millis(5), Duration::from_millis(50)]);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! A run with realistic figures, built in code: what the store and the reports are tested with.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use dbdyno::model::{
     Better, Counters, Disclosure, Drive, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures,
     Reason, RunRecord, RunStatus, SeriesPoint, Snapshot, Status, Tally, TestResult, Verdict,
 };
+use dbdyno::store::Store;
 
 /// A map from pairs.
 pub fn map<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> {
@@ -279,4 +281,28 @@ fn window_counters(elapsed_s: f64, ops_per_s: f64, jobs: u32) -> Counters {
         ("wal_sync_time_ms", ops * 0.31),
         ("commits", ops),
     ])
+}
+
+/// Runs and tests of each of a large results file.
+pub const RUNS: u32 = 50;
+pub const TESTS: u32 = 200;
+
+/// Fills a results file with [`RUNS`]; `seconds`: with the series and snapshots of tests of ten seconds.
+pub fn fill(path: &Path, seconds: bool) {
+    let template = tests();
+    let tests: Vec<TestResult> = (0..TESTS)
+        .map(|at| {
+            let mut test = template[at as usize % template.len()].clone();
+            (test.seq, test.jobs) = (at + 1, 1 << (at / 12 % 6));
+            if !seconds {
+                test.series.truncate(1);
+                test.snapshots.clear();
+            }
+            test
+        })
+        .collect();
+    let runs: Vec<(String, RunRecord)> =
+        (1..=RUNS).map(|at| (format!("{at:032x}"), RunRecord { name: Some(format!("r{at}")), ..run() })).collect();
+    let mut store = Store::open(path).unwrap();
+    store.add_runs("scale", runs.iter().map(|(uid, run)| (uid.as_str(), run, tests.as_slice()))).unwrap();
 }

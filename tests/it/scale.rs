@@ -1,36 +1,9 @@
 //! A results file with ten thousand tests: everything is counted right, and what needs no seconds reads none.
 
-use std::path::Path;
-
-use dbdyno::model::{RunRecord, TestResult};
 use dbdyno::store::Store;
 
-use crate::fixture;
+use crate::fixture::{self, RUNS, TESTS, fill};
 use crate::support::Desk;
-
-const RUNS: u32 = 50;
-const TESTS: u32 = 200;
-
-/// Fills a results file; `seconds`: with the series and snapshots of a test of ten seconds.
-fn fill(path: &Path, seconds: bool) {
-    let template = fixture::tests();
-    let tests: Vec<TestResult> = (0..TESTS)
-        .map(|at| {
-            let mut test = template[at as usize % template.len()].clone();
-            (test.seq, test.jobs) = (at + 1, 1 << (at / 12 % 6));
-            if !seconds {
-                test.series.truncate(1);
-                test.snapshots.clear();
-            }
-            test
-        })
-        .collect();
-    let runs: Vec<(String, RunRecord)> = (1..=RUNS)
-        .map(|at| (format!("{at:032x}"), RunRecord { name: Some(format!("r{at}")), ..fixture::run() }))
-        .collect();
-    let mut store = Store::open(path).unwrap();
-    store.add_runs("scale", runs.iter().map(|(uid, run)| (uid.as_str(), run, tests.as_slice()))).unwrap();
-}
 
 #[test]
 fn ten_thousand_tests_are_listed_and_reported_with_the_right_counts() {
@@ -63,12 +36,4 @@ fn figures_are_the_tests_without_their_seconds() {
         test.snapshots.clear();
     }
     assert_eq!(store.figures(id).unwrap(), tests);
-}
-
-/// Writes a full-sized file for measuring by hand: DBDYNO_SCALE_FILE=/tmp/scale.db cargo test --test it -- --ignored scale
-#[test]
-#[ignore = "a file for measuring by hand"]
-fn a_file_to_measure_with() {
-    let path = std::env::var_os("DBDYNO_SCALE_FILE").expect("DBDYNO_SCALE_FILE names the file to write");
-    fill(Path::new(&path), true);
 }

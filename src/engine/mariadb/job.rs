@@ -4,7 +4,7 @@
 //! form, as drivers do for prepared statements. Nothing is pipelined: each statement is answered before the next is
 //! sent, as in an application that waits for its results.
 
-use super::error::{self, ERROR};
+use super::error;
 use super::load;
 use super::reply::{self, Head};
 use super::session::MariaSession;
@@ -13,7 +13,6 @@ use crate::engine::client_loop::{ClientSession, Transaction};
 use crate::engine::{EngineError, RowLoad};
 use crate::model::BoundStatement;
 
-const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 /// Type of every value: `bigint`.
 const LONGLONG: [u8; 2] = [8, 0];
@@ -82,21 +81,7 @@ impl ClientSession for JobSession {
 
 /// Prepares `sql` with `binds` parameters.
 fn prepare(wire: &mut Wire, sql: &str, binds: usize) -> Result<Prepared, EngineError> {
-    wire.command(COM_STMT_PREPARE).extend_from_slice(sql.as_bytes());
-    wire.flush()?;
-    let payload = wire.packet()?;
-    if payload.first() == Some(&ERROR) {
-        return Err(error::from_packet(payload, sql));
-    }
-    // Marker, number of the statement, columns, parameters.
-    let head = payload.get(..9).ok_or_else(|| error::unexpected("prepare"))?;
-    let id = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
-    let columns = usize::from(u16::from_le_bytes([head[5], head[6]]));
-    let parameters = usize::from(u16::from_le_bytes([head[7], head[8]]));
-    reply::skip(wire, columns + parameters)?;
-    if parameters != binds {
-        return Err(error::statement(format!("{binds} values for {parameters} parameters in: {sql}")));
-    }
+    let id = reply::prepare(wire, sql, binds)?;
     Ok(Prepared { sql: sql.to_owned(), packet: packet(id, binds, true), binds, typed: true, id })
 }
 

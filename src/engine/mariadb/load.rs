@@ -3,13 +3,12 @@
 //! Values come in binary form, so the server parses nothing; it needs no `local_infile`. Source of the format:
 //! <https://mariadb.com/kb/en/com_stmt_bulk_execute/>.
 
-use super::error::{self, ERROR};
+use super::error;
 use super::reply::{self, Head};
 use super::wire::Wire;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use crate::model::rows::Row;
 
-const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_CLOSE: u8 = 0x19;
 const COM_STMT_BULK_EXECUTE: u8 = 0xFA;
 /// The packet holds the types of the values.
@@ -56,7 +55,7 @@ pub(super) fn load(
 /// Inserts all rows; false if `progress` wants no more. A packet is sent while the server still works on the one before.
 fn insert(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<bool, EngineError> {
     let sql = format!("insert into {} ({COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", load.table);
-    let statement = prepare(wire, &sql)?;
+    let statement = reply::prepare(wire, &sql, TYPES.len())?;
     let (mut values, mut next, mut taken, mut unanswered) = (Values::default(), load.ids.start, 0, 0);
     let mut failure = None;
     while next < load.ids.end && failure.is_none() && progress(next - load.ids.start) {
@@ -80,20 +79,6 @@ fn insert(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> 
         None if taken == sent => Ok(next == load.ids.end && progress(sent)),
         None => Err(error::statement(format!("{taken} of {sent} rows were taken of: {sql}"))),
     }
-}
-
-/// Prepares `sql`; its number.
-fn prepare(wire: &mut Wire, sql: &str) -> Result<u32, EngineError> {
-    wire.command(COM_STMT_PREPARE).extend_from_slice(sql.as_bytes());
-    wire.flush()?;
-    let payload = wire.packet()?;
-    if payload.first() == Some(&ERROR) {
-        return Err(error::from_packet(payload, sql));
-    }
-    let id = payload.get(1..5).and_then(|id| id.first_chunk::<4>());
-    let id = u32::from_le_bytes(*id.ok_or_else(|| error::unexpected("prepare"))?);
-    reply::skip(wire, TYPES.len())?;
-    Ok(id)
 }
 
 fn close(wire: &mut Wire, statement: u32) -> Result<(), EngineError> {

@@ -8,6 +8,7 @@ use super::wire::Wire;
 use crate::engine::{EngineError, Rows};
 
 const COM_QUERY: u8 = 3;
+const COM_STMT_PREPARE: u8 = 0x16;
 const OK: u8 = 0;
 /// First byte of the packet after the last row.
 const END_OF_ROWS: u8 = 0xFE;
@@ -45,6 +46,29 @@ pub(super) fn head(wire: &mut Wire, sql: &str) -> Result<Head, EngineError> {
             Ok(Head::Columns { count: count as usize, described: rest.first() != Some(&0) })
         }
     }
+}
+
+/// Prepares `sql`, which has `parameters` question marks; the number of the statement.
+///
+/// # Errors
+/// The server's; another number of parameters.
+pub(super) fn prepare(wire: &mut Wire, sql: &str, parameters: usize) -> Result<u32, EngineError> {
+    wire.command(COM_STMT_PREPARE).extend_from_slice(sql.as_bytes());
+    wire.flush()?;
+    let payload = wire.packet()?;
+    if payload.first() == Some(&ERROR) {
+        return Err(error::from_packet(payload, sql));
+    }
+    // Marker, number of the statement, columns, parameters.
+    let head = payload.get(..9).ok_or_else(|| error::unexpected("prepare"))?;
+    let id = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
+    let columns = usize::from(u16::from_le_bytes([head[5], head[6]]));
+    let found = usize::from(u16::from_le_bytes([head[7], head[8]]));
+    skip(wire, columns + found)?;
+    if found != parameters {
+        return Err(error::statement(format!("{parameters} values for {found} parameters in: {sql}")));
+    }
+    Ok(id)
 }
 
 /// Skips the descriptions of columns.
