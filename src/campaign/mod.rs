@@ -18,6 +18,7 @@ pub use answers::{Checked, check as check_answers};
 pub use events::{Event, Sink};
 pub use measure::host_cpus;
 pub use platform::{Keep, Platform, PlatformRequest, is_there, remove_private};
+pub use room::without_room;
 pub use run::{
     Campaign, Ended, adapted, data_request, interruptible, lacking, load_with, make_site, run, standard_definition,
 };

@@ -29,22 +29,42 @@ struct Room {
 /// # Errors
 /// Of usage, if numbers of jobs that the user gave do not fit; of the target, if nothing does.
 pub(super) fn fitted<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Sink<'_>) -> Result<Cow<'a, Plan>> {
-    let most = plan::most_jobs(&plan);
+    Ok(match narrowed(&plan, platform)? {
+        None => plan,
+        Some((narrower, line)) => {
+            events(Event::Note(&line));
+            Cow::Owned(narrower)
+        }
+    })
+}
+
+/// What there is no room for, as the line that a run would say; none if all jobs of the plan fit.
+///
+/// # Errors
+/// As a run would refuse it.
+pub fn without_room(plan: &Plan, platform: &Platform) -> Result<Option<String>> {
+    Ok(narrowed(plan, platform)?.map(|(_, line)| line))
+}
+
+/// The narrower plan and the line about it, if not all jobs fit.
+fn narrowed(plan: &Plan, platform: &Platform) -> Result<Option<(Plan, String)>> {
+    let most = plan::most_jobs(plan);
     let rooms = [of_server(platform), of_files(platform, most)];
     let Some(room) = rooms.into_iter().flatten().filter(|room| room.jobs < most).min_by_key(|room| room.jobs) else {
-        return Ok(plan);
+        return Ok(None);
     };
-    let fitted = plan::within(&plan, room.jobs, &room.words());
+    let fitted = plan::within(plan, room.jobs, &room.words());
     if fitted.plan.selections.is_empty() || (plan.jobs_given && !fitted.steps.is_empty()) {
-        return Err(refusal(&plan, &room, platform));
+        return Err(refusal(plan, &room, platform));
     }
-    events(Event::Note(&format!("{}: {}", room.words(), left_out(&fitted, room.jobs))));
-    Ok(Cow::Owned(fitted.plan))
+    let line = format!("{}: {}", room.words(), left_out(&fitted, room.jobs));
+    Ok(Some((fitted.plan, line)))
 }
 
 impl Room {
     fn words(&self) -> String {
-        format!("there is room for {} jobs ({}, {OWN_SESSIONS} for ourselves)", self.jobs, self.limit)
+        let jobs = if self.jobs == 1 { "job" } else { "jobs" };
+        format!("there is room for {} {jobs} ({}, {OWN_SESSIONS} for ourselves)", self.jobs, self.limit)
     }
 }
 

@@ -15,9 +15,18 @@ use super::{LoadEvent, Site, Table, Watch, chunks};
 /// A progress event at most every so many rows.
 const PROGRESS_ROWS: u64 = 20_000;
 
+/// Sessions that the server must still take while we load: one to note what is done, one to cancel after an interrupt.
+const OTHER_SESSIONS: u32 = 2;
+
 /// Sessions that really load: one where the engine has a single writer.
 pub(super) fn sessions(site: &Site<'_>, wanted: u32) -> u32 {
-    if site.recipe.capabilities.parallel_load { wanted.max(1) } else { 1 }
+    if site.recipe.capabilities.parallel_load { within_room(site, wanted) } else { 1 }
+}
+
+/// So many, or what the server has room for; one at least.
+fn within_room(site: &Site<'_>, wanted: u32) -> u32 {
+    let room = site.db.session_room().ok().flatten();
+    room.map_or(wanted, |room| wanted.min(room.free.saturating_sub(OTHER_SESSIONS))).max(1)
 }
 
 /// Loads chunks of a table, each in its own transaction that notes it. After a failure the other sessions stop.
@@ -57,7 +66,7 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Resul
     let prepare = site.recipe.sql("session.index", &values)?;
     // All at once rather than one per core: builds wait for reads and log writes, and their scans of the table go along
     // with one another (a fifth less time on 2 cores).
-    let sessions = if site.recipe.capabilities.parallel_index { statements.len() as u32 } else { 1 };
+    let sessions = if site.recipe.capabilities.parallel_index { within_room(site, statements.len() as u32) } else { 1 };
     in_parallel(statements.len(), sessions, watch.cancel, |at| {
         let mut session = site.db.session()?;
         if let Some(sql) = &prepare {

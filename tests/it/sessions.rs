@@ -70,6 +70,29 @@ fn jobs_that_an_existing_server_has_no_room_for_are_refused_before_anything_is_m
 }
 
 #[test]
+fn a_server_with_room_for_few_sessions_is_loaded_by_those_that_it_takes() {
+    let (desk, server) = (Desk::new(), Server::start());
+    server.create_user("narrow", SECRET, true);
+    let limit = |sessions: u32| {
+        let sql = format!("alter role narrow connection limit {sessions}");
+        server.admin("postgres").execute(&sql).unwrap();
+    };
+    limit(3);
+    run_as(&desk, &format!("load {} --size 0.01", server.url("narrow"))).ok();
+
+    limit(4);
+    let checked = |line: &str| run_as(&desk, &format!("check {} --size 0.01 {line}", server.url("narrow")));
+    let said = checked("--suite standard").ok().stdout;
+    assert!(
+        said.contains("room for 1 job (connection limit of the user = 4") && said.contains("left out are"),
+        "{said}"
+    );
+    let said = checked("--workload SRV-MIXED").fails(1, &["1 of 4 checks failed"]).stdout;
+    let line = said.lines().find(|line| line.starts_with("MISSING")).unwrap();
+    assert!(line.contains("jobs are asked for, there is room for 1 job"), "{line}");
+}
+
+#[test]
 fn steps_of_a_suite_that_an_existing_server_has_no_room_for_are_left_out_with_one_line() {
     let (desk, server) = (Desk::new(), Server::start());
     server.create_user("guest", SECRET, true);

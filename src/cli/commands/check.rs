@@ -12,6 +12,7 @@ use crate::dataset;
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Plan, Target};
+use crate::plan;
 use crate::server::{self, StartOptions};
 
 /// One finding of the preflight.
@@ -35,7 +36,7 @@ pub fn check(context: &Context, args: &TargetArgs) -> Result<()> {
     if !matches!(setting.target, Target::Existing { .. }) {
         findings.push(finding("size profile", fits));
     }
-    findings.push(finding("target", target(context, &asked, needed_bytes)));
+    findings.extend(target(context, &asked, needed_bytes));
     findings.push(finding("results file", results(context)));
     for finding in &findings {
         out::print(&format!("{}  {}", if finding.ok { "ok     " } else { "MISSING" }, finding.what));
@@ -60,9 +61,9 @@ struct Asked<'a> {
     plan: &'a Plan,
 }
 
-fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Result<String> {
+fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Finding> {
     let setting = asked.setting;
-    match &setting.target {
+    let found = match &setting.target {
         Target::Private { engine, data_dir, server_bin, port } => {
             let options = StartOptions {
                 data_dir: data_dir.clone(),
@@ -70,33 +71,54 @@ fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Result<Str
                 port: *port,
                 settings: setting.settings.clone(),
             };
-            let version = server::preflight(engine, &options)?;
-            Ok(format!("{engine} {version}, {}", space(data_dir, needed_bytes)?))
+            private(engine, &options, needed_bytes)
         }
-        Target::Embedded { engine, data_dir } => Ok(format!("{engine}, {}", space(data_dir, needed_bytes)?)),
-        Target::Existing { .. } => existing(context, asked, needed_bytes),
-    }
+        Target::Embedded { engine, data_dir } => {
+            space(data_dir, needed_bytes).map(|space| format!("{engine}, {space}"))
+        }
+        Target::Existing { .. } => return existing(context, asked, needed_bytes),
+    };
+    vec![finding("target", found)]
 }
 
-/// Connects without creating anything: version, privileges, disk if it is on this host.
-fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Result<String> {
-    let setting = asked.setting;
+fn private(engine: &str, options: &StartOptions, needed_bytes: u64) -> Result<String> {
+    let version = server::preflight(engine, options)?;
+    Ok(format!("{engine} {version}, {}", space(&options.data_dir, needed_bytes)?))
+}
+
+/// Connects without creating anything: version, privileges, disk if it is on this host, room for the jobs.
+fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Finding> {
     let request = PlatformRequest {
-        target: &setting.target,
-        settings: &setting.settings,
+        target: &asked.setting.target,
+        settings: &asked.setting.settings,
         access: Access::Inspect,
         keep: Keep::Yes,
         ask_password: super::run::ask_password(context),
     };
-    let platform = Platform::open(&request, &|_| {})?;
-    let drives = drives(asked, &platform);
-    let version = platform.database.version();
-    let disk = match platform.database.storage_path() {
-        Some(path) => space(&path, needed_bytes),
-        None => Ok("its disk cannot be seen from here".into()),
+    let platform = match Platform::open(&request, &|_| {}) {
+        Ok(platform) => platform,
+        Err(error) => return vec![finding("target", Err(error))],
     };
-    platform.close(&|_| {})?;
-    Ok(format!("{} {version}, privileges are sufficient{}, {}", setting.engine.name(), drives?, disk?))
+    let (suits, jobs) = (suits(asked, &platform, needed_bytes), jobs(asked.plan, &platform));
+    let closed = platform.close(&|_| {});
+    vec![finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)]
+}
+
+/// Whether an existing server has what the plan needs.
+fn suits(asked: &Asked<'_>, platform: &Platform, needed_bytes: u64) -> Result<String> {
+    let (name, version) = (asked.setting.engine.name(), platform.database.version());
+    let drives = drives(asked, platform)?;
+    let disk = match platform.database.storage_path() {
+        Some(path) => space(&path, needed_bytes)?,
+        None => "its disk cannot be seen from here".into(),
+    };
+    Ok(format!("{name} {version}, privileges are sufficient{drives}, {disk}"))
+}
+
+/// Whether all jobs of the plan may be there at once.
+fn jobs(plan: &Plan, platform: &Platform) -> Result<String> {
+    let line = campaign::without_room(plan, platform)?;
+    Ok(line.unwrap_or_else(|| format!("there is room for all {} at once", plan::most_jobs(plan))))
 }
 
 /// What is to be said of a drive that the server or the user cannot have, if the plan needs it.
