@@ -85,6 +85,11 @@ impl Platform {
         existing || self.keep == Keep::Yes || was_kept || existed
     }
 
+    /// What is known of the end of a private server that ended by itself.
+    pub fn last_words(&mut self) -> Option<String> {
+        self.server.as_mut()?.last_words()
+    }
+
     /// Closes it: stops and removes what was created, or says how to get at what is kept.
     ///
     /// # Errors

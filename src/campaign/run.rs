@@ -42,10 +42,12 @@ pub struct Campaign<'a> {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
     pub run_id: i64,
     pub status: RunStatus,
+    /// Of a failed run: how the private server ended, if it did.
+    pub last_words: Option<String>,
 }
 
 /// Runs a campaign to its end. Whatever happens after the platform is open, the run is recorded with what was
@@ -54,14 +56,27 @@ pub struct Ended {
 /// # Errors
 /// Of the target before anything is measured, of the data set, or of the results file.
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
-    let platform = open(campaign)?;
+    let mut platform = open(campaign)?;
     let result = adapted(campaign.plan, campaign.plan_without, &platform, campaign.events)
         .and_then(|plan| room::fitted(plan, &platform, campaign.events))
         .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..campaign.clone() }, &platform, store));
+    let result = with_last_words(result, &mut platform);
     let closed = platform.close(campaign.events);
     let ended = result?;
     closed?;
     Ok(ended)
+}
+
+/// What failed because the private server ended says how it ended.
+fn with_last_words(result: Result<Ended>, platform: &mut Platform) -> Result<Ended> {
+    match result {
+        Ok(ended) if ended.status == RunStatus::Failed => Ok(Ended { last_words: platform.last_words(), ..ended }),
+        Err(error) if error.kind == Kind::Target => Err(match platform.last_words() {
+            Some(words) => Error { what: format!("{}: {words}", error.what), ..error },
+            None => error,
+        }),
+        other => other,
+    }
 }
 
 /// The plan, or another one if the server lacks a drive that it needs; a note says so.
@@ -115,7 +130,7 @@ fn recorded(campaign: &Campaign<'_>, platform: &Platform, store: &mut Store) -> 
         Err(_) => RunStatus::Failed,
     };
     store.finish_run(record.id, status)?;
-    outcome.map(|status| Ended { run_id: record.id, status })
+    outcome.map(|status| Ended { run_id: record.id, status, last_words: None })
 }
 
 fn measured(

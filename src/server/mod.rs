@@ -314,6 +314,13 @@ impl PrivateServer {
         self.daemon.as_ref().map(Daemon::pid)
     }
 
+    /// How the server ended and what it said last, if it ended by itself; waits a moment for its end.
+    pub fn last_words(&mut self) -> Option<String> {
+        let end = self.daemon.as_mut()?.end()?;
+        let said = process::last_log_lines(&self.place.home);
+        Some(format!("the server's process has ended ({end}), its log ends with: {said}"))
+    }
+
     /// Marks the server as kept while it is still in use, so that not even our death by a signal costs the database.
     ///
     /// # Errors

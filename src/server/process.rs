@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
@@ -19,6 +19,8 @@ const LOG_LINES_SHOWN: usize = 3;
 /// Longest wait for an orderly stop, which may have to write the whole cache; then for a hard one.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 const HARD_STOP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest wait for the end of a process whose connections broke.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
 /// Of the environment, only this reaches a server: no PGDATA or PGPASSWORD of the user's.
 const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
@@ -50,6 +52,17 @@ impl Daemon {
 
     pub(super) fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// How the process ended, waiting a moment for it: its connections break before it is gone. None if it lives.
+    pub(super) fn end(&mut self) -> Option<ExitStatus> {
+        let deadline = Instant::now() + END_TIMEOUT;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(POLL),
+                status => return status.ok().flatten(),
+            }
+        }
     }
 
     /// Lets the process live on after our end.
@@ -107,9 +120,11 @@ pub(super) fn last_log_lines(home: &Path) -> String {
 fn tail_of(log: &str) -> String {
     let is_error =
         |line: &&str| (line.contains("[ERROR]") || line.starts_with("ERROR: 1")) && !line.ends_with("Aborting");
+    // PostgreSQL begins the further lines of a statement with a tab.
+    let of_statement = |line: &&str| line.starts_with('\t') || line.contains("STATEMENT:");
     let says_something = |line: &&str| !line.is_empty() && !line.contains("HINT:");
     let marked = log.lines().any(|line| is_error(&line));
-    let chosen = log.lines().filter(|line| !marked || is_error(line));
+    let chosen = log.lines().filter(|line| if marked { is_error(line) } else { !of_statement(line) });
     let lines = chosen.map(without_stamp).filter(says_something).collect::<Vec<_>>();
     match lines.len().saturating_sub(LOG_LINES_SHOWN) {
         _ if lines.is_empty() => "it wrote no log".into(),
@@ -169,7 +184,8 @@ mod tests {
     #[test]
     fn an_error_shows_the_cause_and_no_time_stamps() {
         let log = "old\n2026-01-31 12:00:00.000 UTC [7] LOG:  invalid value for parameter \"x\"\n\
-                   2026-01-31 12:00:00.000 UTC [7] HINT:  more\n2026-01-31 12:00:00.001 UTC [7] FATAL:  it has errors\n";
+                   2026-01-31 12:00:00.000 UTC [7] HINT:  more\n2026-01-31 12:00:00.001 UTC [7] FATAL:  it has errors\n\
+                   2026-01-31 12:00:00.001 UTC [7] STATEMENT:  select 1\n\tfrom t\n";
         assert_eq!(tail_of(log), "old; LOG:  invalid value for parameter \"x\"; FATAL:  it has errors");
         let log = "2026-01-31  6:00:00 0 [Note] InnoDB: x\n2026-01-31  6:00:00 0 [ERROR] unknown variable 'y=1'\n\
                    2026-01-31  6:00:00 0 [ERROR] Aborting\nPlease check all of the above\n";

@@ -177,7 +177,9 @@ fn a_private_server_that_dies_ends_the_run_and_loses_nothing() {
         let run = desk.spawn(&line);
         until("the second test's job runs", || server.a_job_runs(&desk));
         signal(server.pid(&desk), server.hard_stop);
-        ended(run, &line).fails(3, &[engine, "stored"]);
+        let how = ["the server's process has ended", "its log ends with", "what was measured before is stored"];
+        let ended = ended(run, &line).fails(3, &how);
+        assert!(ended.stderr.contains(engine), "{ended:#?}");
         let run = last(&desk);
         assert_eq!(run["status"], "failed");
         let tests: Vec<_> = run["tests"].as_array().unwrap().iter().map(|test| &test["verdict"]["status"]).collect();

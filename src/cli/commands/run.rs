@@ -71,7 +71,7 @@ fn tell_beforehand(console: &Console, setting: &Setting, args: &RunArgs, plan: &
 fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, format: &str) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
-    let verdict = judge(args, ended, &run.target, &tests);
+    let verdict = judge(args, &ended, &run.target, &tests);
     let data = RunTests { run, tests };
     if format == "json" {
         out::json(&run_json::document(&data.run, &data.tests))?;
@@ -105,14 +105,15 @@ fn tell_where(context: &Context, args: &RunArgs, run_id: i64, input: &Input) {
     }
 }
 
-fn judge(args: &RunArgs, ended: Ended, target: &str, tests: &[TestResult]) -> Result<()> {
+fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[TestResult]) -> Result<()> {
     let run = format!("run {}", ended.run_id);
     match ended.status {
         RunStatus::Interrupted => {
             return Err(Error::new(Kind::Interrupted, run, "interrupted").advise("what was measured is stored"));
         }
         RunStatus::Failed => {
-            return Err(Error::target(target, format!("does not answer any more, {run} ends here"))
+            let why = ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+            return Err(Error::target(target, format!("does not answer any more, {run} ends here{why}"))
                 .advise("what was measured before is stored"));
         }
         RunStatus::Finished | RunStatus::Running => {}
