@@ -231,19 +231,20 @@ impl Lock {
     }
 }
 
-/// Removes a private server or an embedded database that an earlier run or `load` kept. Returns what was removed.
+/// Removes the private server or embedded database of the target that an earlier run or `load` kept. Returns what was
+/// removed.
 ///
 /// # Errors
 /// If it is in use, or a file cannot be removed.
-pub fn remove_private(target: &Target) -> Result<Vec<PathBuf>> {
+pub fn remove_private(target: &Target) -> Result<Option<PathBuf>> {
     match target {
-        Target::Private { data_dir, .. } => server::recover(data_dir, true),
+        Target::Private { engine, data_dir, .. } => server::remove(engine, data_dir),
         Target::Embedded { engine, data_dir } if data_dir.exists() => {
             let file = EmbeddedFile::claim(data_dir, engine, Access::Provision)?;
-            let removed = if file.existed { vec![file.path.clone()] } else { Vec::new() };
+            let removed = file.existed.then(|| file.path.clone());
             file.remove()?;
             Ok(removed)
         }
-        Target::Embedded { .. } | Target::Existing { .. } => Ok(Vec::new()),
+        Target::Embedded { .. } | Target::Existing { .. } => Ok(None),
     }
 }

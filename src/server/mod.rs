@@ -136,25 +136,20 @@ pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
     Ok(server)
 }
 
-/// Finds what dead runs left under `data_dir`: stops their servers and removes their directories. A kept server
-/// stays, unless `remove_kept`. Returns the directories removed.
+/// Removes the private server of `engine` under `data_dir`, kept or left by a dead run: stops it if it runs and removes
+/// its directory. Returns the directory if there was one.
 ///
 /// # Errors
 /// A server that is in use by a living run.
-pub fn recover(data_dir: &Path, remove_kept: bool) -> Result<Vec<PathBuf>> {
-    let mut removed = Vec::new();
-    for kind in KINDS {
-        if !Home::path(data_dir, kind.engine()).exists() {
-            continue;
-        }
-        let home = Home::claim(data_dir, kind.engine())?;
-        if remove_kept || home.state() != Some(State::Kept) {
-            removed.push(home.directory().to_path_buf());
-            stop_orphan(*kind, &home)?;
-            home.remove()?;
-        }
+pub fn remove(engine: &str, data_dir: &Path) -> Result<Option<PathBuf>> {
+    let kind = find_kind(engine)?;
+    if !is_there(engine, data_dir) {
+        return Ok(None);
     }
-    Ok(removed)
+    let home = Home::claim(data_dir, kind.engine())?;
+    stop_orphan(kind, &home)?;
+    home.remove()?;
+    Ok(Some(home.directory().to_path_buf()))
 }
 
 /// True if there is a private server of `engine` under `data_dir`, running or not.

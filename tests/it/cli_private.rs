@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{Desk, PRIVATE, assert_run_schema, finished, processes};
+use crate::support::{Desk, PRIVATE, assert_run_schema, column, finished, processes, try_session_of};
 
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 400ms";
 
@@ -53,6 +53,28 @@ fn a_kept_server_can_be_connected_to_and_used_again_until_it_is_cleaned() {
         assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
         assert_eq!(desk.run(&format!("clean {engine}")).ok().stdout, "nothing to remove\n");
     }
+}
+
+#[test]
+fn cleaning_one_engine_leaves_the_kept_server_of_another() {
+    let desk = Desk::new();
+    for server in PRIVATE {
+        desk.run(&format!("load {} --quiet --size 0.01 --workload SRV-QUERY1", server.engine)).ok();
+    }
+    for [cleaned, other] in [[PRIVATE[1], PRIVATE[0]], [PRIVATE[0], PRIVATE[1]]] {
+        let (home, kept) = (format!("dbdyno-{}", cleaned.engine), format!("dbdyno-{}", other.engine));
+        let removed = desk.run(&format!("clean {}", cleaned.engine)).ok().stdout;
+        assert!(removed.contains(&home) && !removed.contains(&kept), "{removed}");
+        assert_eq!(desk.data_entries(), [kept]);
+        let mut session = try_session_of(other.engine, &other.url(&desk.data())).unwrap();
+        assert_eq!(column(session.as_mut(), "select count(*) from dbdyno.small"), ["16000"], "{}", other.engine);
+        drop(session);
+        desk.run(&format!("load {} --quiet --size 0.01 --workload SRV-QUERY1", cleaned.engine)).ok();
+    }
+    for server in PRIVATE {
+        desk.run(&format!("clean {}", server.engine)).ok();
+    }
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
 #[test]

@@ -94,10 +94,9 @@ pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
     match &desk.setting.target {
         Target::Existing { .. } => desk.with_platform(Keep::Yes, |platform| clean_server(&desk, platform)),
         private => {
-            let removed = campaign::remove_private(private)?;
-            match removed.as_slice() {
-                [] => out::print("nothing to remove"),
-                paths => paths.iter().for_each(|path| out::print(&format!("removed {}", path.display()))),
+            match campaign::remove_private(private)? {
+                None => out::print("nothing to remove"),
+                Some(path) => out::print(&format!("removed {}", path.display())),
             }
             Ok(())
         }
