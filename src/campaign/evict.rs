@@ -42,7 +42,7 @@ impl Evictor {
         let opened: Vec<File> = self.files.iter().filter_map(|path| File::open(path).ok()).collect();
         let synced = opened.iter().all(|file| file.sync_data().is_ok());
         let reachable = !opened.is_empty() && opened.len() == self.files.len();
-        let evicted = reachable && synced && evict(&opened);
+        let evicted = reachable && synced && !opened.iter().any(is_in_memory) && evict(&opened);
         if !evicted || bytes(&opened) > memory_bytes() {
             return (test(), evicted);
         }
@@ -54,6 +54,16 @@ impl Evictor {
 fn interval(bytes: u64) -> Duration {
     let scan = Duration::from_secs_f64(bytes as f64 / SCAN_BYTES_PER_S);
     scan.clamp(*INTERVAL.start(), *INTERVAL.end())
+}
+
+/// File systems that are the cache themselves (linux/magic.h): they take the hint and keep every block.
+const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
+
+/// True if the file lies in memory, so that there is no device to read it from.
+fn is_in_memory(file: &File) -> bool {
+    // The type differs between architectures.
+    #[allow(clippy::unnecessary_cast)]
+    rustix::fs::fstatfs(file).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u64)))
 }
 
 /// Puts the files out; false if the file system does not know how.
@@ -118,6 +128,17 @@ mod tests {
     fn a_table_is_put_out_more_often_than_it_can_be_scanned() {
         assert_eq!(interval(32_000_000), Duration::from_millis(8), "1.3 GB/s take 25 ms");
         assert_eq!([interval(0), interval(1 << 40)], [Duration::from_millis(5), Duration::from_millis(50)]);
+    }
+
+    #[test]
+    fn files_in_memory_cannot_be_put_out() {
+        let memory = tempfile::tempfile_in("/dev/shm").unwrap();
+        let other = File::open("/proc/self/stat").unwrap();
+        assert_eq!([is_in_memory(&memory), is_in_memory(&other)], [true, false]);
+        let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+        let path = dir.path().join("table");
+        std::fs::write(&path, [7; 4096]).unwrap();
+        assert_eq!(Evictor { files: vec![path] }.around(|| 7), (7, false));
     }
 
     #[test]

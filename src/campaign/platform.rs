@@ -87,7 +87,8 @@ impl Platform {
 
     /// What is known of the end of a private server that ended by itself.
     pub fn last_words(&mut self) -> Option<String> {
-        self.server.as_mut()?.last_words()
+        let server = self.server.as_mut()?;
+        if self.database.session().is_ok() { None } else { server.last_words() }
     }
 
     /// Closes it: stops and removes what was created, or says how to get at what is kept.
