@@ -20,6 +20,11 @@ fi
 cd "$here/workloads/$workload"
 scratch=$(mktemp -d)
 parts=$(ls part-*.sql | sed 's/\..*//' | sort -u | wc -l)
+# Every part of a mixed workload gets the same number of jobs: with fewer its figure would be that of some parts only.
+if [ $((jobs % parts)) -ne 0 ]; then
+    jobs=$(( (jobs + parts - 1) / parts * parts ))
+    echo "$workload: $jobs jobs, an equal number for each of its $parts parts" >&2
+fi
 
 # One client session; its statements come from standard input. Unquoted: the options are words.
 sql() { $CLIENT; }
