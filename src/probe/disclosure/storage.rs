@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use super::super::mount::Mount;
+use super::super::mount::{Mount, disk_folder};
 use super::{Fact, chosen, file};
 
 /// Section `storage`.
 pub(super) fn facts(path: &Path) -> Vec<Fact> {
     let mount = Mount::of(path);
     let disk = mount.as_ref().and_then(Mount::device).and_then(disk_folder);
-    let of_disk = |name: &str| disk.as_ref().and_then(|folder| file(&format!("{folder}/{name}")));
+    let of_disk = |name: &str| disk.as_ref().and_then(|folder| file(folder.join(name).to_str()?));
     let mount_fact = |get: fn(&Mount) -> String| mount.as_ref().map(get);
     vec![
         ("path", Some(path.display().to_string())),
@@ -23,13 +23,6 @@ pub(super) fn facts(path: &Path) -> Vec<Fact> {
         ("mount_options", mount_fact(|mount| mount.options.clone())),
         ("free_mb", free_mb(path)),
     ]
-}
-
-/// The `/sys` folder of the whole disk: of a partition its parent, which has the queue.
-fn disk_folder((major, minor): (u32, u32)) -> Option<String> {
-    let folder = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
-    let disk = if folder.join("partition").exists() { folder.parent()?.to_path_buf() } else { folder };
-    Some(disk.to_str()?.to_string())
 }
 
 /// Free for users, in 10^6 bytes.
