@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use crate::model::params::BATCH;
-use crate::model::{Bind, Claim, Drive, Expr, Facts, Param, Workload};
+use crate::model::{Bind, Claim, Drive, Expr, Facts, Param, Part, Workload};
 use crate::sql::{Block, Values, bind_names, fill, placeholders};
 
 use super::{Catalog, Entry, check_suite};
@@ -141,12 +141,17 @@ fn aliases(workload: &Workload) -> Vec<String> {
 }
 
 fn parts(catalog: &Catalog, workload: &Workload) -> Vec<String> {
-    let finding = |part: &crate::model::Part| match catalog.find(&part.workload) {
-        Err(error) => Some(format!("part {}: {}", part.workload, error.what)),
-        Ok(asked) if !asked.entry.workload.parts.is_empty() => Some(format!("part {} is mixed itself", part.workload)),
-        Ok(asked) => fixed(&asked.entry.workload, &part.params).map(|what| format!("part {}: {what}", part.workload)),
-    };
-    workload.parts.iter().filter_map(finding).collect()
+    workload.parts.iter().filter_map(|named| part(catalog, named).err()).collect()
+}
+
+fn part(catalog: &Catalog, part: &Part) -> std::result::Result<(), String> {
+    let place = format!("part {}", part.workload);
+    let asked = catalog.find(&part.workload).map_err(|error| format!("{place}: {}", error.what))?;
+    if !asked.entry.workload.parts.is_empty() {
+        return Err(format!("{place} is mixed itself"));
+    }
+    let params = asked.with(&part.params, &place).map_err(|error| error.to_string())?;
+    fixed(&asked.entry.workload, &params).map_or(Ok(()), |what| Err(format!("{place}: {what}")))
 }
 
 /// Facts by name with some value: what expressions of this workload may use.

@@ -45,5 +45,5 @@ fn params(catalog: &Catalog, entry: &SuiteEntry) -> Result<()> {
     let (name, mut given) = parse_selection(text)?;
     given.extend(entry.params.clone());
     let asked = catalog.find(&name)?;
-    fixed(&asked.entry.workload, &given).map_or(Ok(()), |what| Err(Error::usage("", what)))
+    fixed(&asked.entry.workload, &asked.with(&given, "")?).map_or(Ok(()), |what| Err(Error::usage("", what)))
 }

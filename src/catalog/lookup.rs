@@ -16,6 +16,21 @@ pub struct Asked<'a> {
     pub params: BTreeMap<String, String>,
 }
 
+impl Asked<'_> {
+    /// What is given, over what the alias fixes.
+    ///
+    /// # Errors
+    /// If the two contradict each other; `place` is what was written.
+    pub fn with(&self, given: &BTreeMap<String, String>, place: &str) -> Result<BTreeMap<String, String>> {
+        let contradicts = |(name, value): &(&String, &String)| given.get(*name).is_some_and(|given| given != *value);
+        if let Some((name, value)) = self.params.iter().find(contradicts) {
+            let what = format!("{} means {name}={value}", self.alias.unwrap_or_default());
+            return Err(Error::usage(place, what).advise(format!("ask for {}", self.entry.workload.id)));
+        }
+        Ok(self.params.clone().into_iter().chain(given.clone()).collect())
+    }
+}
+
 /// Splits `ID[:param=value,...]` into the name and its parameters.
 ///
 /// # Errors

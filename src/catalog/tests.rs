@@ -25,7 +25,13 @@ fn write(dir: &Path, path: &str, text: &str) {
 
 /// A catalogue of one group with the given files replaced; `lite` is its engine.
 fn loaded(group: &str, sql: &str) -> Result<Catalog> {
+    loaded_with(group, sql, &[])
+}
+
+/// The same with more files.
+fn loaded_with(group: &str, sql: &str, more: &[(&str, &str)]) -> Result<Catalog> {
     let dir = tempfile::tempdir().unwrap();
+    more.iter().for_each(|(path, text)| write(dir.path(), path, text));
     write(dir.path(), "workloads/t/group.toml", group);
     write(dir.path(), "workloads/t/common.sql", sql);
     write(dir.path(), "probes/lite.sql", "-- name: version\nselect 1\n");
@@ -75,6 +81,25 @@ fn defaults_must_be_allowed_values() {
     let mixed = "[[workload]]\nid = \"T-MIX\"\ntitle = \"m\"\nrevision = 1\nkpm = { value = \"ops\", unit = \"qps\", \
                  better = \"higher\" }\nparts = [{ workload = \"T-TWO\" }]\n";
     assert!(refused(&format!("{GROUP}{mixed}"), SQL).contains("part T-TWO: unknown workload 'T-TWO'"));
+}
+
+#[test]
+fn what_names_a_workload_by_an_alias_does_not_contradict_it() {
+    let group = GROUP.replace("\"X1\" }", "\"X1\", params = { n = \"1\" } }");
+    let group = format!("{group}[[workload.params]]\nname = \"n\"\ndefault = \"2\"\nmax = 2\nabout = \"\"\n");
+    let mixed = |n: &str| {
+        format!(
+            "{group}[[workload]]\nid = \"T-MIX\"\ntitle = \"m\"\nrevision = 1\n\
+             kpm = {{ value = \"ops\", unit = \"qps\", better = \"higher\" }}\n\
+             parts = [{{ workload = \"X1\", params = {{ n = \"{n}\" }} }}]\n"
+        )
+    };
+    loaded(&mixed("1"), SQL).unwrap_or_else(|error| panic!("{error}"));
+    let refused = refused(&mixed("2"), SQL);
+    assert!(refused.contains("T-MIX: part X1: X1 means n=1; ask for T-ONE"), "{refused}");
+    let suite = "id = \"s\"\ntitle = \"s\"\n[[entry]]\nworkload = \"X1\"\nparams = { n = \"2\" }\n";
+    let suite = loaded_with(&group, SQL, &[("suites/s.toml", suite)]).unwrap_err().to_string();
+    assert_eq!(suite, "catalog/suites/s.toml: X1: X1 means n=1; ask for T-ONE");
 }
 
 #[test]

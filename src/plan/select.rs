@@ -1,7 +1,7 @@
 //! One selection: which workload, with which parameters, drive, ramp and window.
 
-use crate::catalog::{Asked, Catalog, Entry, Suite, SuiteEntry, parse_selection};
-use crate::error::{Error, Result};
+use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
+use crate::error::Result;
 use crate::model::{Drive, Facts, PartPlan, Selection, TableRef};
 
 use super::compile::{self, Target};
@@ -45,7 +45,8 @@ pub(super) fn selection(
     runnable(request, &wish.entry)?;
     let (name, given) = parse_selection(wish.text())?;
     let asked = catalog.find(&name)?;
-    let params = given_params(&asked, &given, wish)?;
+    let given = wish.entry.params.clone().into_iter().chain(given).collect();
+    let params = asked.with(&given, &place(wish))?;
     let workload = &asked.entry.workload;
     let params = params::complete(workload, &request.engine, &params, &place(wish))?;
     let parts = parts(catalog, request, asked.entry, &params)?;
@@ -118,21 +119,6 @@ fn place(wish: &Wish<'_>) -> String {
     format!("{kind} {}", wish.text())
 }
 
-/// What is given, over what an alias fixes; the two must not contradict each other.
-fn given_params(asked: &Asked<'_>, given: &Params, wish: &Wish<'_>) -> Result<Params> {
-    let mut params = asked.params.clone();
-    for (name, value) in wish.entry.params.iter().chain(given) {
-        match asked.params.get(name) {
-            Some(fixed) if fixed != value => {
-                let what = format!("{} means {name}={fixed}", asked.alias.unwrap_or(wish.text()));
-                return Err(Error::usage(place(wish), what).advise(format!("ask for {}", asked.entry.workload.id)));
-            }
-            _ => params.insert(name.clone(), value.clone()),
-        };
-    }
-    Ok(params)
-}
-
 /// The parts of a mixed workload with their parameters; a simple workload is its own only part.
 fn parts<'a>(
     catalog: &'a Catalog,
@@ -144,9 +130,10 @@ fn parts<'a>(
         return Ok(vec![(entry, params.clone())]);
     }
     let part = |part: &crate::model::Part| {
-        let found = catalog.find(&part.workload)?.entry;
+        let asked = catalog.find(&part.workload)?;
         let place = format!("{}: part {}", entry.place, part.workload);
-        Ok((found, params::complete(&found.workload, &request.engine, &part.params, &place)?))
+        let params = asked.with(&part.params, &place)?;
+        Ok((asked.entry, params::complete(&asked.entry.workload, &request.engine, &params, &place)?))
     };
     entry.workload.parts.iter().map(part).collect()
 }

@@ -70,7 +70,7 @@ id = "T-MIXED"
 title = "mixed"
 revision = 1
 kpm = { value = "ops", unit = "qps", better = "higher" }
-parts = [{ workload = "T-READ" }, { workload = "T-WRITE", params = { update_pct = "40" } }]
+parts = [{ workload = "R1" }, { workload = "T-WRITE", params = { update_pct = "40" } }]
 
 [[workload]]
 id = "T-OWN"
@@ -403,6 +403,7 @@ fn mixed_workloads_have_a_part_each_and_jobs_in_multiples() {
     let selection = &plan.selections[0];
     let parts: Vec<_> = selection.parts.iter().map(|part| part.workload.as_str()).collect();
     assert_eq!(parts, ["T-READ", "T-WRITE"]);
+    assert_eq!(selection.parts[0].params["rows"], "25", "that is what the alias R1 means");
     assert_eq!(selection.parts[1].params["update_pct"], "40");
     assert_eq!(selection.ramp, Ramp::Fixed(vec![2, 4]));
     assert_eq!(jobs_note(selection).unwrap(), "jobs are multiples of 2, an equal number for each part");
