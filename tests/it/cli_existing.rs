@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use crate::support::{Desk, Server, column, done, finished, free_port, processes, until};
+use crate::support::{Desk, Server, column, done, finished, free_port, mistakes, processes, until};
 
 pub const SECRET: &str = "tr0ub4dor-and-3";
+/// A password that tests do put into arguments: another one, since other tests look for [`SECRET`] in all command lines.
+pub const TYPED_SECRET: &str = "c0rrect-h0rse";
 const SCHEMAS: &str = "select nspname from pg_namespace where nspname !~ '^(pg_|information)' order by 1";
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0";
 
@@ -86,7 +88,7 @@ pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
     let wrong = with(&format!("check {url}"), &format!("{SECRET}-wrong"));
     assert_ne!(wrong.code, Some(0));
     for done in [&run, &json, &export, &wrong] {
-        assert!(!holds_secret(done.stdout.as_bytes()) && !holds_secret(done.stderr.as_bytes()), "{done:#?}");
+        assert!(!done.stdout.contains(SECRET) && !done.stderr.contains(SECRET), "{done:#?}");
     }
     assert!(!holds_secret(&all_bytes(&desk.path(""))));
 }
@@ -94,10 +96,12 @@ pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
 #[test]
 fn a_url_with_a_password_is_refused_and_not_repeated() {
     let desk = Desk::new();
-    for url in [format!("postgres://me:{SECRET}@h/db"), format!("postgresql://h/db?user=me&password={SECRET}")] {
+    for url in
+        [format!("postgres://me:{TYPED_SECRET}@h/db"), format!("postgresql://h/db?user=me&password={TYPED_SECRET}")]
+    {
         for command in ["run", "check", "clean", "load", "verify"] {
             let refused = desk.run(&format!("{command} {url}")).fails(2, &["password", "PGPASSWORD"]);
-            assert!(!holds_secret(refused.stderr.as_bytes()) && refused.stdout.is_empty(), "{refused:#?}");
+            assert!(!refused.stderr.contains(TYPED_SECRET) && refused.stdout.is_empty(), "{refused:#?}");
         }
     }
     assert_eq!(std::fs::read_dir(desk.path("")).unwrap().count(), 0);
@@ -150,9 +154,8 @@ fn a_killed_backend_fails_its_test_only() {
     let run = done(run.wait_with_output().unwrap(), &line).ok();
     let document = run.json();
     let tests = document["tests"].as_array().unwrap();
-    let status: Vec<_> = tests.iter().map(|test| test["verdict"]["status"].as_str().unwrap()).collect();
-    assert_eq!(status.len(), 2);
-    assert!(status[0] == "invalid" && status[1] != "invalid", "{status:?}");
+    assert_eq!(tests.len(), 2, "{tests:#?}");
+    assert!(!mistakes(&tests[0]).is_empty() && mistakes(&tests[1]).is_empty(), "{tests:#?}");
     assert!(tests[0]["first_error"].as_str().unwrap().contains("terminat"), "{}", tests[0]["first_error"]);
     assert_eq!(document["status"], "finished");
 }

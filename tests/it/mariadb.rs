@@ -7,8 +7,8 @@ use dbdyno::engine::Session;
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
-use crate::cli_existing::SECRET;
-use crate::support::{Desk, Done, column, done, finished, free_port, signal, try_session_of, until};
+use crate::cli_existing::{SECRET, TYPED_SECRET};
+use crate::support::{Desk, Done, column, done, finished, free_port, mistakes, signal, try_session_of, until};
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
 const GROUP: &str = r#"
@@ -214,7 +214,7 @@ fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
     desk.run(&run).fails(3, &[&url, "wants a password", "MYSQL_PWD"]);
     let nobody = format!("mysql://me@127.0.0.1:{}/", free_port());
     desk.run(&format!("run {nobody} {ARGS} --quiet")).fails(3, &[&nobody, "no server answers"]);
-    desk.run(&format!("run mariadb://me:{SECRET}@h {ARGS}")).fails(2, &["password", "MYSQL_PWD"]);
+    desk.run(&format!("run mariadb://me:{TYPED_SECRET}@h {ARGS}")).fails(2, &["password", "MYSQL_PWD"]);
     assert_eq!(server.databases(), Vec::<String>::new(), "nothing was created");
     assert!(desk.runs().is_empty(), "nothing was run");
 }
@@ -276,9 +276,8 @@ fn a_killed_session_fails_its_test_only() {
     server.admin.execute(&format!("kill connection {}", victim.unwrap())).unwrap();
     let document = done(run.wait_with_output().unwrap(), &line).ok().json();
     let tests = document["tests"].as_array().unwrap();
-    let status: Vec<_> = tests.iter().map(|test| test["verdict"]["status"].as_str().unwrap()).collect();
-    assert_eq!(status.len(), 2);
-    assert!(status[0] == "invalid" && status[1] != "invalid", "{status:?}");
+    assert_eq!(tests.len(), 2, "{tests:#?}");
+    assert!(!mistakes(&tests[0]).is_empty() && mistakes(&tests[1]).is_empty(), "{tests:#?}");
     assert!(tests[0]["first_error"].as_str().unwrap().to_lowercase().contains("conn"), "{}", tests[0]["first_error"]);
     assert_eq!(document["status"], "finished");
 }

@@ -2,9 +2,9 @@
 
 use std::process::{Command, Stdio};
 
+use crate::cli_existing::SECRET;
 use crate::support::{Desk, Done, PRIVATE, Server, finished};
 
-const SECRET: &str = "tr0ub4dor-and-3";
 const ARGS: &str = "--size 0.01 --warmup 0 --duration 300ms --format json";
 
 #[test]

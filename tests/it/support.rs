@@ -135,6 +135,13 @@ impl Done {
     }
 }
 
+/// What makes a test of a run's JSON document invalid, but for `little`: in a window of less than a second other programs and the
+/// hypervisor can cause that alone, by taking the processor between two slices.
+pub fn mistakes(test: &Value) -> Vec<&Value> {
+    let reasons = test["verdict"]["reasons"].as_array().unwrap().iter();
+    reasons.filter(|reason| reason["status"] == "invalid" && reason["code"] != "little").collect()
+}
+
 /// Waits until something is so.
 #[track_caller]
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
