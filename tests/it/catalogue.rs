@@ -3,7 +3,7 @@
 use dbdyno::catalog::Catalog;
 use dbdyno::engine::{Capabilities, Placeholder};
 use dbdyno::error::Error;
-use dbdyno::model::{Drive, Plan};
+use dbdyno::model::{Claim, Drive, Part, Plan, Workload};
 use dbdyno::plan::{self, Request};
 
 use crate::support::{Desk, Server, finished};
@@ -92,6 +92,36 @@ fn every_part_of_a_mix_that_reads_tables_claims_its_rows() {
         }
     }
     assert!(judged >= 12, "{judged} parts");
+}
+
+/// measurement.md: more commits than jobs per log sync means that they were not waited for.
+#[test]
+fn whatever_commits_claims_that_its_commits_were_waited_for() {
+    let catalog = catalog();
+    let claims = |workload: &Workload, engine: &str, syncs: &str, max: &str| {
+        let of_engine = |claim: &&Claim| claim.engines.iter().any(|named| named == engine);
+        workload.contract.iter().filter(of_engine).any(|claim| {
+            let quotient = (claim.what.as_str(), claim.per.as_deref()) == ("commits", Some(syncs));
+            quotient && claim.max.as_ref().is_some_and(|bound| bound.0 == max)
+        })
+    };
+    let commits = |workload: &Workload| {
+        let of_part = |part: &Part| catalog.find(&part.workload).unwrap().entry.workload.commits;
+        workload.commits || workload.parts.iter().any(of_part)
+    };
+    let mut missed = Vec::new();
+    for workload in catalog.workloads().filter(|workload| commits(workload)) {
+        for (engine, syncs, max) in [
+            ("postgres", "wal_syncs", "jobs"),
+            ("mariadb", "wal_syncs", "jobs"),
+            ("sqlite", "os_disk_flushes", "2 * jobs"),
+        ] {
+            if !claims(workload, engine, syncs, max) {
+                missed.push(format!("{} on {engine}: commits per {syncs}", workload.id));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "no claim:\n{}", missed.join("\n"));
 }
 
 #[test]
