@@ -1,9 +1,6 @@
 -- name: parallel
 -- nothing: one thread per statement
 
--- name: DA-SCAN.scan
-select count(*) as n, sum(id) as ids, sum(amount) as total from {{table}} where key25 + 0 <= {{table_key25}} / 2
-
 -- name: DA-INDEX.look
 select 1 as built from sqlite_schema where type = 'index' and name = 'da_index'
 

@@ -59,21 +59,8 @@ perform id, quantity, amount from {{big}} where quantity = 7;
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
--- name: files
--- those of a test that was killed
-do $$
-declare
-  v_name text;
-begin
-  for v_name in select oid::regclass::text from pg_class
-    where relnamespace = to_regnamespace(rtrim('{{prefix}}', '.')) and relkind = 'r' and relname ~ '^sto_write_[0-9]+$'
-  loop
-    execute 'drop table ' || v_name;
-  end loop;
-end
-$$
-
 -- name: no-files
+-- also those of a test that was killed
 do $$
 declare
   v_name text;
