@@ -17,7 +17,7 @@ use crate::error::{Error, Kind, Result};
 use crate::model::rows::{RowFunction, table_rows};
 use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target};
 use crate::runner::Interrupt;
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// Makes the plan without a drive that the server turned out to lack.
 pub type PlanWithout<'a> = dyn Fn(Drive) -> Result<Plan> + 'a;
@@ -286,7 +286,7 @@ fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
         engine: plan.engine.clone(),
         suite: plan.suite.clone(),
         labels: campaign.labels.clone(),
-        started_at: jiff::Timestamp::now().to_string(),
+        started_at: store::now(),
         ended_at: None,
         status: RunStatus::Running,
         version: env!("CARGO_PKG_VERSION").into(),

@@ -19,6 +19,7 @@ use rusqlite::Connection;
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
 pub use read::RunSummary;
 pub use transfer::{Counts, FORMAT_VERSION};
+pub use write::now;
 
 use crate::error::{Error, Result};
 

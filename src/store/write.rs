@@ -22,6 +22,11 @@ fn without_id_and_loads<S: serde::Serializer>(run: &RunRecord, serializer: S) ->
     document.serialize(serializer)
 }
 
+/// Now in UTC, to the second: as begin and end of a run are recorded.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 impl Store {
     /// Stores a new run as running in this process; gives its id (`run.id` is not used).
     ///
@@ -59,9 +64,8 @@ impl Store {
     /// If the file cannot be written.
     pub fn finish_run(&mut self, run_id: i64, status: RunStatus) -> Result<()> {
         const SQL: &str = "UPDATE run SET status = ?2, ended_at = ?3, process = NULL WHERE id = ?1";
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         self.in_transaction(|transaction| {
-            transaction.execute(SQL, (run_id, status.name(), now))?;
+            transaction.execute(SQL, (run_id, status.name(), now()))?;
             Ok(())
         })
     }
