@@ -14,6 +14,12 @@ const SMALLER: [[&str; 2]; 5] = [
     ["cache_mb = \"16\"", "cache_mb = \"6\""],
 ];
 
+/// A data set that is loaded in a moment, and a moment's window.
+const MOMENT: &str = "--size 0.1 --duration 500ms";
+/// As [`MOMENT`], with a big table that no scan goes through before it is put out of the cache again, also where the thread that
+/// does this waits 80 ms for a processor.
+const LARGER: &str = "--size 0.3 --duration 500ms";
+
 /// The tests of a short run.
 fn tests(line: &str) -> Vec<Value> {
     run(&Desk::new(), &format!("{line} --profile XS"))
@@ -33,12 +39,18 @@ fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
 }
 
 fn run(desk: &Desk, line: &str) -> Vec<Value> {
-    let line = format!("run {line} --size 0.1 --jobs 1 --warmup 0 --duration 500ms --quiet --format json");
+    let line = format!("run {line} --jobs 1 --warmup 0 --quiet --format json");
     desk.run(&line).ok().json()["tests"].as_array().unwrap().clone()
 }
 
 fn metric(test: &Value, name: &str) -> f64 {
     test["metrics"][name].as_f64().unwrap_or_else(|| panic!("{} has no {name}: {test:#}", test["workload"]))
+}
+
+/// Whether it is known what the device read for the database. In a container it is not where another user's processes are not
+/// shown and the file system has no device of its own.
+fn device_is_known(test: &Value) -> bool {
+    test["metrics"]["tier_device_pct"].is_f64()
 }
 
 /// The reasons of a verdict that have this code.
@@ -51,7 +63,7 @@ const LOOKUPS: &str = "--workload SRV-QUERY1 --workload SRV-QUERY25 --workload S
 
 /// Blocks of a query with 1, 25 and 125 rows.
 fn blocks(target: &str) -> Vec<f64> {
-    tests(&format!("{target} {LOOKUPS}")).iter().map(|test| metric(test, "logical_reads_per_op")).collect()
+    tests(&format!("{target} {LOOKUPS} {MOMENT}")).iter().map(|test| metric(test, "logical_reads_per_op")).collect()
 }
 
 #[test]
@@ -82,7 +94,11 @@ const NOT_CACHED: &str = "--workload STO-READ --workload STO-RANDOM --workload S
 #[test]
 fn what_the_database_lacks_comes_from_the_device_also_in_a_machine_with_more_memory_than_data() {
     for target in TARGETS {
-        let tests = with_small_caches(&format!("{target} {NOT_CACHED}"), &[]);
+        let tests = with_small_caches(&format!("{target} {NOT_CACHED} {LARGER}"), &[]);
+        if !tests.iter().any(device_is_known) {
+            eprintln!("skipped {target}: what the device reads for it is not known here");
+            continue;
+        }
         // A file system in memory has no device: then the verdict says so.
         let of_device = |test: &&Value| reasons(test, "tier").is_empty();
         let judged: Vec<&Value> = tests.iter().filter(of_device).collect();
@@ -98,7 +114,8 @@ fn what_the_database_lacks_comes_from_the_device_also_in_a_machine_with_more_mem
 #[test]
 fn where_the_databases_own_cache_holds_the_table_the_verdict_says_so() {
     for target in ["postgres", "mariadb"] {
-        for test in tests(&format!("{target} --workload TP-SELECT32 --workload DA-AGGREGATE")) {
+        // So many transactions find most rows in the cache however slow the device is from which the index comes first.
+        for test in tests(&format!("{target} --workload TP-SELECT32 --workload DA-AGGREGATE --size 0.1 --ops 40")) {
             let tiers = reasons(&test, "tier");
             assert!(tiers.iter().any(|text| text.contains("the database's own cache")), "{target}: {test:#}");
             assert_ne!(test["verdict"]["status"], "valid");
@@ -111,7 +128,7 @@ fn reads_of_arias_heaps_are_counted_and_judged() {
     let heaps = "mariadb --workload SRV-REPORT:org=heap --workload SRV-SCAN:org=heap-list --workload STO-READ:org=heap \
         --workload STO-RANDOM:org=heap --workload STO-SCATTER:org=heap --workload STO-OFFLOAD:org=heap";
     for drive in ["database", "client"] {
-        for test in with_small_caches(&format!("{heaps} --drive {drive}"), &[]) {
+        for test in with_small_caches(&format!("{heaps} --drive {drive} {LARGER}"), &[]) {
             let name = test["workload"].as_str().unwrap();
             assert!(mistakes(&test).is_empty(), "{name}: {:#}", test["verdict"]);
             let hit = metric(&test, "buffer_hit_pct");
@@ -120,13 +137,13 @@ fn reads_of_arias_heaps_are_counted_and_judged() {
     }
     // The small table does not fit any more: what is not cached is not valid as cached.
     let small = [["aria_pagecache_buffer_size = \"8M\"", "aria_pagecache_buffer_size = \"1M\""]];
-    let test = &with_small_caches("mariadb --workload SRV-QUERY1:org=heap", &small)[0];
+    let test = &with_small_caches(&format!("mariadb --workload SRV-QUERY1:org=heap {MOMENT}"), &small)[0];
     assert!(reasons(test, "contract").iter().any(|text| text.contains("not cached")), "{:#}", test["verdict"]);
 }
 
 #[test]
 fn a_scan_of_a_heap_reads_the_tables_bytes() {
-    for test in with_small_caches("mariadb --workload STO-READ:org=heap --workload STO-READ", &[]) {
+    for test in with_small_caches(&format!("mariadb --workload STO-READ:org=heap --workload STO-READ {MOMENT}"), &[]) {
         // 100,000 rows of about 300 bytes; blocks of Aria and InnoDB have different sizes.
         let mb_per_op = metric(&test, "physical_read_mb_per_s") / metric(&test, "ops_per_s");
         assert!((25.0..45.0).contains(&mb_per_op), "{mb_per_op} MB per scan: {test:#}");
@@ -135,7 +152,7 @@ fn a_scan_of_a_heap_reads_the_tables_bytes() {
 
 #[test]
 fn the_real_number_of_processes_is_counted_and_engines_without_parallel_query_say_so() {
-    let threads: Vec<f64> = tests("postgres --workload DA-SCAN:threads=2 --workload DA-SCAN")
+    let threads: Vec<f64> = tests(&format!("postgres --workload DA-SCAN:threads=2 --workload DA-SCAN {MOMENT}"))
         .iter()
         .map(|test| metric(test, "threads_used"))
         .collect();
@@ -148,12 +165,13 @@ fn where_the_files_cannot_be_put_out_of_the_cache_the_verdict_says_which_tier_wa
     // An ordinary role may not know where the server's files are; what was just loaded lies in the system's cache.
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("outsider", "pale-cedar-9", true);
-    let line = format!("run {} --workload STO-READ --size 0.1 --jobs 1 --warmup 0", server.url("outsider"));
-    let mut run = desk.command(&format!("{line} --duration 500ms --format json"));
+    let line = format!("run {} --workload STO-READ {MOMENT} --jobs 1 --warmup 0", server.url("outsider"));
+    let mut run = desk.command(&format!("{line} --format json"));
     run.env("PGPASSWORD", "pale-cedar-9");
     let test = finished(run, "run").ok().json()["tests"][0].clone();
-    let tier = reasons(&test, "tier");
-    assert!(tier.iter().any(|text| text.contains("the operating system's cache")), "{test:#}");
+    let is_known = device_is_known(&test);
+    let measured = if is_known { "the operating system's cache" } else { "it is not known which tier" };
+    assert!(reasons(&test, "tier").iter().any(|text| text.contains(measured)), "{test:#}");
     assert_ne!(test["verdict"]["status"], "valid");
-    assert_eq!(metric(&test, "tier_device_pct").round(), 0.0);
+    assert!(!is_known || metric(&test, "tier_device_pct").round() == 0.0, "{test:#}");
 }
