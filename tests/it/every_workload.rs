@@ -22,8 +22,10 @@ const MISTAKES: [&str; 5] = ["failed", "contract", "crosscheck", "errors", "litt
 /// Those among them that another program on the machine, or the server's own work in the background, can cause when a
 /// window is short: a wait for a processor, a few hundred reads.
 const DOUBTS: [&str; 2] = ["contract", "little"];
-/// Window of a second try.
+/// Window of a further try.
 const LONGER: Window = Window { warmup_s: 0.5, duration_s: 3.0, ops_per_job: None };
+/// Further tries of what is in doubt: where the hypervisor takes the processors in bursts, one may find no calm moment.
+const FURTHER_TRIES: usize = 3;
 
 #[test]
 fn sqlite_runs_every_workload_and_its_counters_agree() {
@@ -68,11 +70,20 @@ fn every_workload(target: &Target, settings: &[(&str, &str)], dir: &Path) {
     let mut plan = plans.reduce(merge).unwrap();
     let tests = run(&catalog, target, settings, &plan, dir);
     assert_eq!(tests.len(), plan.selections.len(), "every selection is one test");
-    plan.selections.retain(|selection| tests.iter().any(|test| is_of(test, selection) && in_doubt(test)));
-    plan.selections.iter_mut().for_each(|selection| selection.window = LONGER);
-    let repeated = if plan.selections.is_empty() { vec![] } else { run(&catalog, target, settings, &plan, dir) };
-    let mistakes: Vec<String> =
-        tests.iter().filter(|test| !in_doubt(test)).chain(&repeated).flat_map(mistakes).collect();
+    let (mut doubtful, mut judged): (Vec<_>, Vec<_>) = tests.into_iter().partition(in_doubt);
+    for _ in 0..FURTHER_TRIES {
+        plan.selections.retain(|selection| doubtful.iter().any(|test| is_of(test, selection)));
+        if plan.selections.is_empty() {
+            break;
+        }
+        plan.selections.iter_mut().for_each(|selection| selection.window = LONGER);
+        let repeated = run(&catalog, target, settings, &plan, dir).into_iter();
+        let (again, settled): (Vec<_>, Vec<_>) = repeated.partition(|test| in_doubt(test) && is_stolen_from(test));
+        judged.extend(settled);
+        doubtful = again;
+    }
+    doubtful.iter().flat_map(mistakes).for_each(|mistake| eprintln!("not judged, the hypervisor was busy: {mistake}"));
+    let mistakes: Vec<String> = judged.iter().flat_map(mistakes).collect();
     assert!(mistakes.is_empty(), "\n{}", mistakes.join("\n"));
 }
 
@@ -84,6 +95,11 @@ fn is_of(test: &TestResult, selection: &Selection) -> bool {
 fn in_doubt(test: &TestResult) -> bool {
     let codes: Vec<&str> = reasons(test).map(|reason| reason.code.as_str()).collect();
     !codes.is_empty() && codes.iter().all(|code| DOUBTS.contains(code))
+}
+
+/// Whether the hypervisor took so much of the processors that our threads were late, also that which puts files out of the cache.
+fn is_stolen_from(test: &TestResult) -> bool {
+    test.verdict.reasons.iter().any(|reason| reason.code == "steal" && reason.status != Status::Valid)
 }
 
 /// Values of parameters that are plain numbers, beside their defaults; every ten of update_pct stands somewhere.
