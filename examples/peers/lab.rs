@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use dbdyno::campaign::{host_cpus, standard_definition};
 use dbdyno::catalog::Catalog;
-use dbdyno::dataset::{self, Definition, LoadedDataset, Recipe, Request, Site, Watch};
+use dbdyno::dataset::{self, Definition, LoadedDataset, Lock, Recipe, Request, Site, Watch};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Engine};
 use dbdyno::error::Result;
 use dbdyno::model::{TableRef, Target};
@@ -130,7 +130,8 @@ impl Lab {
     /// Loads the tables, unless they are there.
     pub fn load(&self, tables: &[&str], size_gb: f64) -> Result<LoadedDataset> {
         let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
-        dataset::ensure(&self.site()?, &self.request(tables, size_gb), watch)
+        let site = self.site()?;
+        dataset::ensure(&site, &Lock::take(&site)?, &self.request(tables, size_gb), watch)
     }
 
     pub fn request(&self, tables: &[&str], size_gb: f64) -> Request {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dbdyno::dataset;
+use dbdyno::dataset::{self, Lock};
 use dbdyno::error::Result;
 use dbdyno::model::LoadResult;
 
@@ -37,7 +37,8 @@ pub fn compare(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Outcome> {
 }
 
 fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {
-    dataset::drop_all(&lab.site()?)?;
+    let site = lab.site()?;
+    dataset::drop_all(&site, &Lock::take(&site)?)?;
     lab.database
         .session()
         .and_then(|mut session| session.execute("create schema if not exists dbdyno; checkpoint"))

@@ -128,7 +128,7 @@ mod tests {
         let fitted = Fitted { plan: empty(), steps, shortened: 0 };
         assert_eq!(
             format!("{}: {}", room.words(), left_out(&fitted, 94)),
-            "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 3 for ourselves): \
+            "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 4 for ourselves): \
              left out are T616 at 128, 256 and 512, T716 at 128"
         );
         let fitted = Fitted { plan: empty(), steps: Vec::new(), shortened: 4 };

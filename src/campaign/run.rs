@@ -11,7 +11,7 @@ use super::platform::{Keep, Platform, PlatformRequest};
 use super::probing::Probing;
 use super::room;
 use crate::catalog::Catalog;
-use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Recipe, Request, Site, Table, Watch};
+use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Request, Site, Table, Watch};
 use crate::engine::{self, Access};
 use crate::error::{Error, Kind, Result};
 use crate::model::rows::{RowFunction, table_rows};
@@ -143,7 +143,8 @@ fn measured(
     let definition = standard_definition(campaign.catalog)?;
     let label = platform.label();
     let site = make_site(campaign.catalog, platform, &definition, &label)?;
-    let loaded = load(campaign, &site)?;
+    let lock = Lock::take(&site)?;
+    let loaded = load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
     let block_bytes = probing.block_bytes();
     probing.attach(platform, campaign.catalog)?;
     record.loads.clone_from(&loaded.loads);
@@ -165,6 +166,7 @@ fn measured(
         in_process: platform.engine.capabilities().in_process,
         prepare: &|selection| {
             interruptible(&site, campaign.interrupt, || {
+                lock.renew(&site)?;
                 answers::check(site.db, campaign.plan, selection, &facts(selection))?;
                 warm(campaign, &site, selection)?;
                 evictor(campaign, &site, selection)
@@ -215,16 +217,13 @@ pub fn data_request(plan: &Plan) -> Request {
     Request { tables: plan.tables.clone(), size_gb: plan.size_gb, seed: plan.seed, sessions }
 }
 
-fn load(campaign: &Campaign<'_>, site: &Site<'_>) -> Result<LoadedDataset> {
-    load_with(site, &data_request(campaign.plan), campaign.interrupt, campaign.events)
-}
-
 /// Loads, or reuses, the data set and tells the sink.
 ///
 /// # Errors
 /// As [`dataset::ensure`]; interrupted.
 pub fn load_with(
     site: &Site<'_>,
+    lock: &Lock,
     request: &Request,
     interrupt: &Interrupt,
     events: &Sink<'_>,
@@ -234,7 +233,7 @@ pub fn load_with(
         LoadEvent::Loaded(result) => events(Event::Loaded(result)),
         other => events(Event::Load(other)),
     };
-    let loaded = dataset::ensure(site, request, Watch { events: &tell, cancel: &flag })?;
+    let loaded = dataset::ensure(site, lock, request, Watch { events: &tell, cancel: &flag })?;
     if interrupt.is_set() {
         return Err(interrupted("load"));
     }

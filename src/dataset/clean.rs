@@ -4,17 +4,11 @@
 //! [`Site::words`]: the data set's tables, and objects of the catalogue's groups (`lgwr_lat`) and routines (`w_...`).
 //! The blocks `objects.*` of the data set list it with the statements that drop it.
 
-use std::time::{Duration, Instant};
-
 use crate::engine::{Rows, Session};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::sql::Values;
 
-use super::Site;
-
-/// How long sessions of a killed dbdyno may take to end.
-const PATIENCE: Duration = Duration::from_secs(5);
-const POLL: Duration = Duration::from_millis(100);
+use super::{Lock, Site};
 
 /// What cleaning did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,11 +22,11 @@ pub struct Cleaned {
 /// Drops everything of ours, then our schema if we made it and nothing else stands in it.
 ///
 /// # Errors
-/// The engine's.
-pub fn drop_all(site: &Site<'_>) -> Result<Cleaned> {
+/// The engine's; the lock was lost, and another dbdyno has it.
+pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<Cleaned> {
+    lock.renew(site)?;
     let mut session = site.session()?;
     let values = values(site);
-    await_others(site, session.as_mut(), &values)?;
     let dropped = drop_listed(site, session.as_mut(), "objects.own", &values)?;
     let foreign = names(&site.query(session.as_mut(), "objects.foreign", &values)?);
     if foreign.is_empty() {
@@ -46,23 +40,7 @@ pub fn drop_all(site: &Site<'_>) -> Result<Cleaned> {
 /// # Errors
 /// The engine's.
 pub(super) fn drop_leftovers(site: &Site<'_>, session: &mut dyn Session) -> Result<Vec<String>> {
-    let values = values(site);
-    await_others(site, session, &values)?;
-    drop_listed(site, session, "objects.leftover", &values)
-}
-
-/// Waits until no other dbdyno is at work here: a killed one's sessions end soon by themselves.
-fn await_others(site: &Site<'_>, session: &mut dyn Session, values: &Values) -> Result<()> {
-    let began = Instant::now();
-    loop {
-        let others = site.query(session, "others", values)?;
-        let Some(pid) = others.scalar() else { return Ok(()) };
-        if began.elapsed() > PATIENCE {
-            let what = format!("another dbdyno is at work in this database (backend {pid})");
-            return Err(Error::target(site.label, what).advise("wait for its end, or end that backend"));
-        }
-        std::thread::sleep(POLL);
-    }
+    drop_listed(site, session, "objects.leftover", &values(site))
 }
 
 fn values(site: &Site<'_>) -> Values {

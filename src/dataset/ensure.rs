@@ -13,7 +13,7 @@ use super::build::{Begun, Builder};
 use super::forecast::{Forecast, Todo};
 use super::state::Remembered;
 use super::{
-    Checksum, LoadEvent, LoadedDataset, Recipe, Request, Site, Table, Watch, chunks, clean, load, space, state,
+    Checksum, LoadEvent, LoadedDataset, Lock, Recipe, Request, Site, Table, Watch, chunks, clean, load, space, state,
 };
 
 /// What there is of a table before loading.
@@ -36,9 +36,10 @@ impl Found {
 /// Makes sure that the tables of `request` are there, loaded and verified. A load that broke off goes on where it was.
 ///
 /// # Errors
-/// Too little space (nothing created), disk full, a lost connection or an interrupt (the line says whether what is
+/// The lock was lost, and another dbdyno has it; too little space (nothing created), disk full, a lost connection or an interrupt (the line says whether what is
 /// loaded stays), wrong rows.
-pub fn ensure(site: &Site<'_>, request: &Request, watch: Watch<'_>) -> Result<LoadedDataset> {
+pub fn ensure(site: &Site<'_>, lock: &Lock, request: &Request, watch: Watch<'_>) -> Result<LoadedDataset> {
+    lock.renew(site)?;
     let tables = tables(&site.recipe, request);
     let found = look(site, &tables)?;
     let missing = || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, Found::Complete(_)));

@@ -2,9 +2,9 @@
 
 use crate::model::{Plan, Ramp, Selection};
 
-/// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the database's counters, and
-/// one to cancel statements after an interrupt.
-pub const OWN_SESSIONS: u32 = 3;
+/// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the database's counters, one
+/// that keeps other dbdynos out, and one to cancel statements after an interrupt.
+pub const OWN_SESSIONS: u32 = 4;
 
 /// A plan without what needs more jobs than there is room for.
 #[derive(Debug, Clone, PartialEq)]

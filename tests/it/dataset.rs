@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use dbdyno::dataset::{self, Checksum, Definition, LoadEvent, Recipe, Request, Site, Table, Watch};
+use dbdyno::dataset::{self, Checksum, Cleaned, Definition, LoadEvent, Lock, Recipe, Request, Site, Table, Watch};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Rows, Session};
 use dbdyno::error::Kind;
 use dbdyno::model::rows::{PAD, RowFunction};
@@ -147,6 +147,14 @@ impl Fixture {
     }
 }
 
+fn lock(site: &Site<'_>) -> Lock {
+    Lock::take(site).unwrap()
+}
+
+fn drop_all(site: &Site<'_>) -> dbdyno::error::Result<Cleaned> {
+    dataset::drop_all(site, &lock(site))
+}
+
 /// Runs `check` on every engine, each with an empty database.
 fn on_every_engine(check: impl Fn(&Fixture)) {
     for engine in ENGINES {
@@ -162,7 +170,7 @@ fn request(sessions: u32) -> Request {
 fn ensure(site: &Site<'_>, sessions: u32) -> (dataset::LoadedDataset, Vec<LoadEvent>) {
     let (seen, cancel) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     let watch = Watch { events: &|event| seen.lock().unwrap().push(event), cancel: &cancel };
-    let loaded = dataset::ensure(site, &request(sessions), watch).unwrap();
+    let loaded = dataset::ensure(site, &lock(site), &request(sessions), watch).unwrap();
     (loaded, seen.into_inner().unwrap())
 }
 
@@ -173,7 +181,7 @@ fn ensure_and(site: &Site<'_>, cancel: &AtomicBool, act: &(dyn Fn() + Sync)) -> 
             act();
         }
     };
-    dataset::ensure(site, &request(2), Watch { events: &events, cancel }).map(drop)
+    dataset::ensure(site, &lock(site), &request(2), Watch { events: &events, cancel }).map(drop)
 }
 
 #[test]
@@ -208,7 +216,7 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
             let table = TableRef { kind: "small".into(), org: Some((*org).into()) };
             let request = Request { tables: vec![TableRef::new("small"), table.clone()], ..request(2) };
             let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
-            let loaded = dataset::ensure(&site, &request, watch).unwrap();
+            let loaded = dataset::ensure(&site, &lock(&site), &request, watch).unwrap();
             let seen: Vec<_> = loaded.loads.iter().map(|load| (load.table.as_str(), load.loaded)).collect();
             assert_eq!(seen, [("small", false), (table.name().as_str(), true)]);
             assert_eq!(loaded.data_set_id, default.data_set_id, "the same rows");
@@ -228,7 +236,7 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
             let small = fixture.own(&table.name());
             assert_eq!(fixture.scalar(&format!("select key25 from {small} where id = 647")), "7");
         }
-        let cleaned = dataset::drop_all(&site).unwrap();
+        let cleaned = drop_all(&site).unwrap();
         // A table per organisation, and ours that remember; a partition is no table of its own.
         assert_eq!(cleaned.dropped.len(), site.recipe.capabilities.orgs.len() + 2, "{cleaned:?}");
         assert!(cleaned.foreign.is_empty(), "{cleaned:?}");
@@ -261,7 +269,7 @@ fn sqlite_stays_in_its_journal_mode_and_loads_beside_an_open_session() {
     assert!(ensure(&fixture.site(), 1).0.loads[0].loaded);
     assert_eq!(fixture.scalar("pragma journal_mode"), "wal");
     drop(beside);
-    dataset::drop_all(&fixture.site()).unwrap();
+    drop_all(&fixture.site()).unwrap();
     assert!(ensure(&fixture.site(), 1).0.loads[0].loaded);
     assert_eq!(fixture.scalar("pragma journal_mode"), "wal");
     dataset::verify(&fixture.site(), &request(1)).unwrap();
@@ -275,12 +283,12 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
         for sql in ["create table {}lgwr_lat (a int)", "create table {}mine (a int)"] {
             fixture.execute(&sql.replace("{}", site.recipe.capabilities.prefix));
         }
-        let cleaned = dataset::drop_all(&site).unwrap();
+        let cleaned = drop_all(&site).unwrap();
         let dropped = ["lgwr_lat", "small", "state", "state_chunks"].map(|name| fixture.own(name));
         assert_eq!((cleaned.dropped, cleaned.foreign), (dropped.to_vec(), vec!["mine".to_string()]));
         assert!(fixture.exists("mine") && !fixture.exists("small"), "{}", fixture.engine);
         fixture.execute(&format!("drop table {}", fixture.own("mine")));
-        assert_eq!(dataset::drop_all(&site).unwrap(), dataset::Cleaned::default());
+        assert_eq!(drop_all(&site).unwrap(), Cleaned::default());
     });
 }
 
@@ -294,15 +302,15 @@ fn cleaning_postgres_tells_routines_owners_and_schemas_apart() {
     fixture.execute(&format!("create function dbdyno.mine() returns void {body}"));
     fixture.execute("create view dbdyno.w_view as select 1 as a");
     fixture.execute("create role ann; create table dbdyno.small (a int); alter table dbdyno.small owner to ann");
-    let cleaned = dataset::drop_all(&fixture.site()).unwrap();
+    let cleaned = drop_all(&fixture.site()).unwrap();
     assert_eq!(cleaned.dropped, ["dbdyno.w_lgwr_1", "dbdyno.w_srv_2"]);
     assert_eq!(cleaned.foreign, ["mine", "small", "w_view"]);
     const SCHEMAS: &str = "select count(*) from pg_namespace where nspname = 'dbdyno'";
     fixture.execute("drop view dbdyno.w_view; drop function dbdyno.mine(); drop table dbdyno.small");
-    assert!(dataset::drop_all(&fixture.site()).unwrap().foreign.is_empty());
+    assert!(drop_all(&fixture.site()).unwrap().foreign.is_empty());
     assert_eq!(fixture.scalar(SCHEMAS), "0");
     fixture.execute("create schema dbdyno");
-    dataset::drop_all(&fixture.site()).unwrap();
+    drop_all(&fixture.site()).unwrap();
     assert_eq!(fixture.scalar(SCHEMAS), "1", "somebody else made this schema");
 }
 
@@ -317,6 +325,61 @@ fn leftovers_of_a_killed_run_go_before_the_next_and_the_data_stays() {
         assert!(!fixture.exists("lgwr_lat"), "{}", fixture.engine);
         fixture.execute(&format!("create index da_index on {} (quantity)", fixture.own("small")));
     });
+}
+
+/// The statement that ends the session which holds the lock of a site, if one does.
+fn end_of_holder(site: &Site<'_>) -> Option<String> {
+    let mut session = site.session().unwrap();
+    let holder = site.query(session.as_mut(), "lock.holder", &site.recipe.values()).unwrap();
+    holder.get(0, "end").map(String::from)
+}
+
+#[test]
+fn a_lock_is_held_once_and_taken_again_when_its_session_is_lost() {
+    on_every_engine(|fixture| {
+        let (engine, site) = (fixture.engine, fixture.site());
+        let held = lock(&site);
+        if fixture.server.is_none() {
+            lock(&site).renew(&site).unwrap();
+            return; // the lock on the file's directory keeps others out
+        }
+        let error = Lock::take(&site).err().unwrap();
+        let who = match engine {
+            "postgres" => format!("process {}, user dbdyno, on the server's host, backend ", std::process::id()),
+            _ => "user dbdyno, on host localhost".to_string(),
+        };
+        assert!(error.what.contains("another dbdyno is at work") && error.what.contains(&who), "{error}");
+        let end = end_of_holder(&site).unwrap();
+        assert!(error.advice.ends_with(&end), "{error}");
+        fixture.execute(&end);
+        held.renew(&site).unwrap();
+        let end = end_of_holder(&site).expect("it is held again");
+
+        fixture.execute(&end);
+        let other = lock(&site);
+        let error = held.renew(&site).unwrap_err();
+        assert!(error.what.contains("another dbdyno is at work"), "{error}");
+        drop(other);
+        held.renew(&site).unwrap();
+        assert!(end_of_holder(&site).is_some(), "{engine}: it is held again");
+        drop(held);
+        assert_eq!(end_of_holder(&site), None, "{engine}");
+    });
+}
+
+#[test]
+fn a_server_that_refuses_such_locks_is_used_without_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let fixture = Fixture::start("postgres", dir.path());
+    fixture
+        .execute("create role ann login; alter schema dbdyno owner to ann; grant create on database postgres to ann");
+    fixture.execute("revoke execute on function pg_try_advisory_lock(bigint) from public");
+    let url = fixture.server.as_ref().unwrap().url().replace("dbdyno@", "ann@");
+    let target = Target::Existing { engine: "postgres".into(), url: url.clone() };
+    let to = ConnectTo { target, file: None, url: Some(url), ask_password: None, settings: BTreeMap::new() };
+    let db = engine::find("postgres").unwrap().open(&to, Access::Provision).unwrap();
+    let site = Site { db: db.as_ref(), ..fixture.site() };
+    assert!(ensure(&site, 2).0.loads[0].loaded);
 }
 
 #[test]
@@ -334,7 +397,7 @@ fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
     while fixture.scalar(BACKENDS) == "0" {
         assert!(other.try_wait().unwrap().is_none(), "the other process ended");
     }
-    let error = ensure_and(&fixture.site(), &AtomicBool::new(false), &|| ()).unwrap_err();
+    let error = Lock::take(&fixture.site()).err().unwrap();
     assert!(error.to_string().contains("another dbdyno is at work"), "{error}");
     other.kill().unwrap();
     other.wait().unwrap();
@@ -380,7 +443,7 @@ fn an_interrupted_load_leaves_no_table() {
         assert!(!fixture.exists("small"), "{}", fixture.engine);
         let too_big = Request { size_gb: 1e6, ..request(1) };
         let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
-        let error = dataset::ensure(&site, &too_big, watch).unwrap_err();
+        let error = dataset::ensure(&site, &lock(&site), &too_big, watch).unwrap_err();
         assert!(error.what.contains("MB free"), "{error}");
     });
 }
@@ -397,7 +460,7 @@ fn interrupted_load(
         }
         seen.lock().unwrap().push(event);
     };
-    let error = dataset::ensure(site, &big(), Watch { events: &events, cancel: &cancel }).unwrap_err();
+    let error = dataset::ensure(site, &lock(site), &big(), Watch { events: &events, cancel: &cancel }).unwrap_err();
     assert_eq!(error.kind, Kind::Interrupted, "{error}");
     (error, seen.into_inner().unwrap())
 }
@@ -410,7 +473,7 @@ fn big() -> Request {
 fn resumed(site: &Site<'_>) -> Option<u64> {
     let (seen, cancel) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     let events = |event: LoadEvent| seen.lock().unwrap().push(event);
-    let loaded = dataset::ensure(site, &big(), Watch { events: &events, cancel: &cancel }).unwrap();
+    let loaded = dataset::ensure(site, &lock(site), &big(), Watch { events: &events, cancel: &cancel }).unwrap();
     dataset::verify(site, &big()).unwrap();
     let events = seen.into_inner().unwrap();
     let rows = events.iter().find_map(|event| match event {

@@ -25,6 +25,7 @@ mod findings;
 mod fixture;
 mod heatmaps;
 mod mariadb;
+mod one_at_a_time;
 mod postgres_versions;
 mod private_server;
 mod probes;

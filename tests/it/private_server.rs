@@ -330,6 +330,23 @@ fn passwords_and_privileges_are_checked_before_anything_is_created() {
 }
 
 #[test]
+fn no_session_of_ours_ends_because_it_is_idle() {
+    let asked = [
+        ("idle_session_timeout", "show idle_session_timeout", "0"),
+        ("wait_timeout", "select @@wait_timeout", "31536000"),
+    ];
+    for (kind, (setting, shown, value)) in KINDS.iter().zip(asked) {
+        let dir = open_dir();
+        let mut options = options(kind, dir.path(), None);
+        options.settings.insert(setting.into(), "2".into());
+        let server = server::start(kind.engine, &options).unwrap();
+        let database = open(&server.url(), None, Access::Inspect).unwrap();
+        assert_eq!(database.session().unwrap().query(shown, &[]).unwrap().scalar(), Some(value), "{}", kind.engine);
+        server.stop_and_remove().unwrap();
+    }
+}
+
+#[test]
 fn a_port_in_use_is_said_before_anything_starts() {
     for kind in KINDS {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

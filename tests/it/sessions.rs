@@ -62,11 +62,11 @@ fn jobs_that_an_existing_server_has_no_room_for_are_refused_before_anything_is_m
     server.create_user("crowd", SECRET, true);
     let url = server.url("crowd");
     let line = format!("run {url} {ARGS} --workload SRV-QUERY1 --jobs 1,2,64 --quiet");
-    let words = ["--jobs", "64 jobs", "room for 34", "max_connections = 40, 3 kept for superusers, 0 in use"];
+    let words = ["--jobs", "64 jobs", "room for 33", "max_connections = 40, 3 kept for superusers, 0 in use"];
     run_as(&desk, &line).fails(2, &words);
     assert!(desk.runs().is_empty(), "nothing was run");
     server.admin("postgres").execute("alter role crowd connection limit 10").unwrap();
-    run_as(&desk, &line).fails(2, &["room for 7", "connection limit of the user = 10"]);
+    run_as(&desk, &line).fails(2, &["room for 6", "connection limit of the user = 10"]);
 }
 
 #[test]
@@ -77,14 +77,14 @@ fn a_server_with_room_for_few_sessions_is_loaded_by_those_that_it_takes() {
         let sql = format!("alter role narrow connection limit {sessions}");
         server.admin("postgres").execute(&sql).unwrap();
     };
-    limit(3);
+    limit(4);
     run_as(&desk, &format!("load {} --size 0.01", server.url("narrow"))).ok();
 
-    limit(4);
+    limit(5);
     let checked = |line: &str| run_as(&desk, &format!("check {} --size 0.01 {line}", server.url("narrow")));
     let said = checked("--suite standard").ok().stdout;
     assert!(
-        said.contains("room for 1 job (connection limit of the user = 4") && said.contains("left out are"),
+        said.contains("room for 1 job (connection limit of the user = 5") && said.contains("left out are"),
         "{said}"
     );
     let said = checked("--workload SRV-MIXED").fails(1, &["1 of 4 checks failed"]).stdout;
@@ -107,5 +107,5 @@ fn steps_of_a_suite_that_an_existing_server_has_no_room_for_are_left_out_with_on
     assert_eq!(jobs, [Some(1)], "{}", run.stderr);
     let said: Vec<_> = run.stderr.lines().filter(|line| line.contains("left out are")).collect();
     assert_eq!(said.len(), 1, "{}", run.stderr);
-    assert!(said[0].contains("room for 34 jobs") && said[0].ends_with("SRV-QUERY1 at 64 and 128"), "{said:?}");
+    assert!(said[0].contains("room for 33 jobs") && said[0].ends_with("SRV-QUERY1 at 64 and 128"), "{said:?}");
 }

@@ -150,8 +150,20 @@ select count(key125) from {{table}} force index ({{name}}_key125) where key125 >
 -- name: warm.read.key320
 select count(key320) from {{table}} force index ({{name}}_key320) where key320 > 0
 
+-- name: lock.take
+-- Keeps other dbdynos out as long as this session lives. Such names are the whole server's, as our database is.
+select get_lock('{{prefix}}lock', 0) as taken
+
+-- name: lock.holder
+-- Without the privilege PROCESS only sessions of one's own user are shown.
+select concat_ws(', ', concat('session ', h.id), concat('user ', p.user), concat('on host ', p.host)) as who,
+       concat('kill ', h.id) as `end`
+  from (select is_used_lock('{{prefix}}lock') as id) as h left join information_schema.processlist as p on p.id = h.id
+ where h.id is not null
+
 -- name: others
--- Sessions of our user in our database that are at work: those of a killed dbdyno end with their statement.
+-- Sessions of our user in our database that are at work, once we have the lock: those of a killed dbdyno end with their
+-- statement.
 select id from information_schema.processlist
  where user = substring_index(current_user(), '@', 1) and command not in ('Sleep', 'Daemon') and id <> connection_id()
    and db = trim(trailing '.' from '{{prefix}}')

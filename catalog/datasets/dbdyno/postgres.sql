@@ -189,9 +189,25 @@ select count(*) from (select key125 from {{table}} where key125 > 0 order by key
 -- name: warm.read.key320
 select count(*) from (select key320 from {{table}} where key320 > 0 order by key320 offset 0) as t
 
+-- name: lock.take
+-- Keeps other dbdynos out as long as this session lives. Such locks are per database, as our schema is; the number spells
+-- "dbdyno".
+select pg_try_advisory_lock(x'646264796e6f'::bigint)::int as taken
+
+-- name: lock.holder
+-- Of a session of another user only its number and that user are shown.
+select concat_ws(', ', replace(a.application_name, 'dbdyno-', 'process '), 'user ' || a.usename,
+         case when a.client_port = -1 then 'on the server''s host' else 'on host ' || host(a.client_addr) end,
+         'backend ' || l.pid) as who,
+       'select pg_terminate_backend(' || l.pid || ')' as "end"
+  from pg_locks as l left join pg_stat_activity as a on a.pid = l.pid
+ where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+   and l.database = (select oid from pg_database where datname = current_database())
+   and l.classid::bigint << 32 | l.objid::bigint = x'646264796e6f'::bigint
+
 -- name: others
--- Backends of other dbdyno processes in this database with a statement or transaction under way. One whose process was
--- killed ends by itself (from version 14 on within a second, before that at the end of its statement).
+-- Backends of other dbdyno processes in this database with a statement or transaction under way, once we have the lock. One
+-- whose process was killed ends by itself (from version 14 on within a second, before that at the end of its statement).
 select pid from pg_stat_activity
  where application_name like 'dbdyno-%' and application_name <> current_setting('application_name')
    and datname = current_database() and usename = current_user and state <> 'idle'

@@ -86,6 +86,12 @@ select count(key125) from {{table}} indexed by {{name}}_key125
 -- name: warm.read.key320
 select count(key320) from {{table}} indexed by {{name}}_key320
 
+-- name: lock.take
+-- nothing: a lock on the data directory keeps others out
+
+-- name: lock.holder
+-- nothing: a lock on the data directory keeps others out
+
 -- name: others
 -- nothing: a lock on the data directory keeps others out
 

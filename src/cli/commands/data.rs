@@ -7,7 +7,7 @@ use crate::cli::console::Console;
 use crate::cli::context::Context;
 use crate::cli::setting::Setting;
 use crate::cli::{fit, out, signals};
-use crate::dataset;
+use crate::dataset::{self, Lock};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Plan, Selection, Target};
@@ -22,8 +22,9 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
     desk.with_platform(Keep::Yes, |platform| {
         let definition = campaign::standard_definition(&desk.catalog)?;
         let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
+        let lock = Lock::take(&site)?;
         let events = |event: Event<'_>| desk.console.show(&event);
-        let loaded = campaign::load_with(&site, &campaign::data_request(&plan), &desk.interrupt, &events)?;
+        let loaded = campaign::load_with(&site, &lock, &campaign::data_request(&plan), &desk.interrupt, &events)?;
         out::print(&format!("loaded: data set {}", loaded.data_set_id));
         Ok(())
     })
@@ -49,8 +50,9 @@ fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize>
     let plan = campaign::adapted(plan, &without, platform, &events)?;
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
+    let lock = Lock::take(&site)?;
     let request = campaign::data_request(&plan);
-    let loaded = campaign::load_with(&site, &request, &desk.interrupt, &events)?;
+    let loaded = campaign::load_with(&site, &lock, &request, &desk.interrupt, &events)?;
     let data = dataset::verify(&site, &request).map(|()| Checked::Yes);
     let mut wrong = report(&format!("data set {}", loaded.data_set_id), data)?;
     for selection in &plan.selections {
@@ -106,7 +108,7 @@ pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
 fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
-    let cleaned = dataset::drop_all(&site)?;
+    let cleaned = dataset::drop_all(&site, &Lock::take(&site)?)?;
     cleaned.dropped.iter().for_each(|name| out::print(&format!("dropped {name}")));
     if cleaned.dropped.is_empty() {
         out::print("nothing to remove");

@@ -27,10 +27,11 @@ const SWITCH: u8 = 0xFE;
 /// MariaDB from 10 on tells its version with this in front, for old replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
-/// Settings of every session of ours: nothing on the server may change what statements mean or cut them short.
+/// Settings of every session of ours: nothing on the server may change what statements mean, cut them short, or end a
+/// session that waits for the end of a long test (a year is the longest that can be set).
 /// The time zone without summer time makes clock readings comparable, and cheap.
 const SESSION_SETTINGS: &str = "set session autocommit = 1, sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
-    NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', max_statement_time = 0, wait_timeout = 28800";
+    NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', max_statement_time = 0, wait_timeout = 31536000";
 
 /// An open connection and what the server said about itself.
 pub(super) struct Connection {

@@ -22,7 +22,8 @@ create database if not exists {{database}} character set utf8mb4 collate utf8mb4
 create or replace procedure {{database}}.w_try() do 0
 
 -- name: drop-tried
-drop procedure {{database}}.w_try
+-- Another dbdyno that starts now has tried, too.
+drop procedure if exists {{database}}.w_try
 
 -- name: user
 select current_user()

@@ -43,10 +43,10 @@ use url::Config;
 /// Oldest supported major version.
 const OLDEST_MAJOR: u32 = 13;
 
-/// From this version on a server can notice within a statement that its client has gone, so that a killed run leaves no
-/// backend at work for long.
-const NOTICES_DEAD_CLIENTS_FROM: u32 = 14;
-const NOTICE_DEAD_CLIENT: (&str, &str) = ("client_connection_check_interval", "1s");
+/// Settings of every session that servers from this version on know: they notice within a statement that its client has
+/// gone, so that a killed run leaves no backend at work for long, and end no session that waits for the end of a long test.
+const NEWER_FROM: u32 = 14;
+const NEWER_SETTINGS: [(&str, &str); 2] = [("client_connection_check_interval", "1s"), ("idle_session_timeout", "0")];
 
 /// Organisations that PostgreSQL has not (manual: "Database Physical Storage", "Index Types").
 const LACKING_ORGS: &[(&str, &str)] = &[
@@ -122,8 +122,8 @@ struct PgDatabase {
 
 impl PgDatabase {
     fn open_session(&self, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
-        let noticing = (self.version >= Version(vec![NOTICES_DEAD_CLIENTS_FROM])).then_some(NOTICE_DEAD_CLIENT);
-        let settings: Vec<_> = settings.iter().copied().chain(noticing).collect();
+        let newer = if self.version >= Version(vec![NEWER_FROM]) { NEWER_SETTINGS.as_slice() } else { &[] };
+        let settings: Vec<_> = settings.iter().chain(newer).copied().collect();
         Ok(PgSession::new(connect(&self.config, &self.passwords, &settings)?, &self.running))
     }
 }
