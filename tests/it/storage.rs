@@ -1,6 +1,13 @@
 //! Not cached means not cached, and what a cached look-up reads: judged from real runs.
 
-use crate::support::{Desk, Server, finished, mistakes};
+use dbdyno::catalog::Catalog;
+use dbdyno::engine::Session;
+use dbdyno::model::{Drive, JobCode, PartPlan};
+use dbdyno::{plan, sql};
+
+use crate::every_workload::request;
+use crate::mariadb::Existing;
+use crate::support::{Desk, Server, column, finished, mistakes, until};
 use serde_json::Value;
 
 /// Every engine that keeps its tables on this host.
@@ -174,4 +181,59 @@ fn where_the_files_cannot_be_put_out_of_the_cache_the_verdict_says_which_tier_wa
     assert!(reasons(&test, "tier").iter().any(|text| text.contains(measured)), "{test:#}");
     assert_ne!(test["verdict"]["status"], "valid");
     assert!(!is_known || metric(&test, "tier_device_pct").round() == 0.0, "{test:#}");
+}
+
+/// DBWR-THR with 320 rows per op, its tables made for two jobs.
+fn writer_test(engine: &str, session: &mut dyn Session) -> PartPlan {
+    let plan = plan::build(&Catalog::embedded().unwrap(), &request(engine, Drive::Client, "DBWR-THR".into())).unwrap();
+    let part = plan.selections[0].parts[0].clone();
+    for statement in &part.setup {
+        session.execute(&sql::bind_late(statement, 2)).unwrap();
+    }
+    part
+}
+
+/// One op of the second job on the first of its sets.
+fn one_op(part: &PartPlan, session: &mut dyn Session) {
+    let JobCode::Client { branches, .. } = &part.code else { panic!("{:?}", part.code) };
+    let statement = &branches[0].statements[0];
+    assert_eq!(statement.binds, ["job", "set"]);
+    session.query(&statement.sql, &[2, 1]).unwrap();
+}
+
+#[test]
+fn an_op_of_the_writer_test_dirties_a_block_per_row_on_mariadb() {
+    let mut server = Existing::start(&[]);
+    let session = server.admin.as_mut();
+    session.execute("create database dbdyno").unwrap();
+    session.execute("use dbdyno").unwrap();
+    let part = writer_test("mariadb", session);
+    // Afterwards InnoDB touches the rows that were inserted once more.
+    let purged = "select variable_value from information_schema.global_status \
+        where variable_name = 'innodb_history_list_length'";
+    until("the inserts are purged", || column(session, purged) == ["0"]);
+    let lsn = column(
+        session,
+        "select variable_value from information_schema.global_status \
+        where variable_name = 'innodb_lsn_current'",
+    );
+    one_op(&part, session);
+    let dirtied = format!(
+        "select count(*) from information_schema.innodb_buffer_page where table_name like '%`dbwr_thr`' \
+           and index_name = 'primary' and page_type = 'index' and newest_modification > {}",
+        lsn[0]
+    );
+    assert_eq!(column(session, &dirtied), ["320"]);
+}
+
+#[test]
+fn an_op_of_the_writer_test_dirties_a_block_per_row_on_postgres() {
+    let server = Server::shared();
+    server.create_user("writer", "pale-cedar-9", true);
+    let mut session = server.admin("writer");
+    session.execute("create schema dbdyno").unwrap();
+    let part = writer_test("postgres", session.as_mut());
+    one_op(&part, session.as_mut());
+    let dirtied = "select count(distinct (ctid::text::point)[0]) from dbdyno.dbwr_thr where counter = 1";
+    assert_eq!(column(session.as_mut(), dirtied), ["320"]);
 }
