@@ -38,12 +38,7 @@ fn a_low_limit_of_open_files_is_raised_for_us_and_for_a_private_server() {
 fn few_files(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -Sn 128; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
+    shell.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.stdin(Stdio::null());
     shell
 }

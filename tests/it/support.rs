@@ -15,6 +15,8 @@ use serde_json::Value;
 
 /// The smallest measurement.
 pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
+/// What of the environment of whoever runs the tests the program sees: how to find programs and libraries, where and when we are.
+const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ"];
 /// No command of these tests takes longer, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -53,19 +55,7 @@ impl Desk {
     /// The program with these arguments, separated by blanks, and none of the settings of whoever runs the tests.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("dbdyno"));
-        for name in [
-            "DBDYNO_RESULTS",
-            "DBDYNO_CATALOG",
-            "PGPASSWORD",
-            "MYSQL_PWD",
-            "MYSQL_HOST",
-            "PGHOST",
-            "PGPORT",
-            "PGUSER",
-            "NO_COLOR",
-        ] {
-            command.env_remove(name);
-        }
+        command.env_clear().envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.args(line.split_whitespace()).stdin(Stdio::null());
         command.env("DBDYNO_HOME", self.dir.path()).env("HOME", self.dir.path());
         command
