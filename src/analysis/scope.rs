@@ -103,8 +103,8 @@ impl<'a> Scope<'a> {
 
 /// True if a parameter's value is one of those named `a|b`; with `!a|b` if it is none of them.
 fn among(value: &str, named: &str) -> bool {
-    let (without, names) = named.strip_prefix('!').map_or((false, named), |names| (true, names));
-    names.split('|').any(|name| name == value) != without
+    let (without, mut values) = Claim::named_values(named);
+    values.any(|name| name == value) != without
 }
 
 /// The claim's quotient in words: `physical_reads per ops`.

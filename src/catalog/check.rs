@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use crate::model::params::BATCH;
-use crate::model::{Bind, Claim, Drive, Expr, Facts, Param, Part, Workload};
+use crate::model::{Bind, Drive, Expr, Facts, Param, Part, Workload};
 use crate::sql::{Block, Values, bind_names, fill, placeholders};
 
-use super::{Catalog, Entry, check_suite};
+use super::{Catalog, Entry, check_claims, check_suite};
 
 /// Own counts that claims may use beside counters and facts.
-const COUNTS: [&str; 6] = ["ops", "rows", "commits", "units", "s", "job_s"];
+pub(super) const COUNTS: [&str; 6] = ["ops", "rows", "commits", "units", "s", "job_s"];
 pub(super) const TABLES: [&str; 2] = ["small", "big"];
 /// The table that a parameter chooses.
 const CHOSEN: &str = "table";
@@ -61,10 +61,11 @@ fn unique_names(catalog: &Catalog) -> Option<Error> {
 fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
     let workload = &entry.workload;
     let mut findings = shape(workload);
-    findings.extend(workload.params.iter().filter_map(param));
+    findings.extend(workload.params.iter().filter_map(|of| param(of, engines)));
     findings.extend(aliases(workload));
     findings.extend(parts(catalog, workload));
     findings.extend(expressions(workload));
+    findings.extend(check_claims::findings(catalog, workload, engines));
     let runs_on = engines.iter().filter(|engine| !workload.unsupported.contains_key(**engine));
     findings.extend(runs_on.flat_map(|engine| on_engine(catalog, entry, engine)));
     findings.extend(around(entry, engines));
@@ -110,7 +111,11 @@ fn shape(workload: &Workload) -> Vec<String> {
     findings
 }
 
-fn param(param: &Param) -> Option<String> {
+fn param(param: &Param, engines: &[&str]) -> Option<String> {
+    let mut named = param.engine_default.keys().chain(param.unavailable.keys());
+    if let Some(unknown) = named.find(|name| !engines.contains(&name.as_str())) {
+        return Some(format!("the parameter {} names the unknown engine '{unknown}'", param.name));
+    }
     let defaults = std::iter::once(&param.default).chain(param.engine_default.values());
     if let Some(bad) = defaults.into_iter().find(|value| !allowed(param, value)) {
         return Some(format!("the default {}={bad} is not an allowed value", param.name));
@@ -155,7 +160,7 @@ fn part(catalog: &Catalog, part: &Part) -> std::result::Result<(), String> {
 }
 
 /// Facts by name with some value: what expressions of this workload may use.
-fn sample_facts(workload: &Workload) -> Facts {
+pub(super) fn sample_facts(workload: &Workload) -> Facts {
     let numeric = workload.params.iter().filter_map(|param| Some((param.name.clone(), param.default.parse().ok()?)));
     let data = data_fact_names().chain(chosen_fact_names(workload)).map(|name| (name, 16_000.0));
     let of_test = ["jobs", "block_bytes"].map(|name| (name.to_string(), 1.0));
@@ -187,18 +192,11 @@ fn expressions(workload: &Workload) -> Vec<String> {
         plain.extend(answer.binds.values().chain(&answer.rows).chain(answer.sums.values()).chain(&answer.sink));
     }
     let claims = workload.contract.iter().chain(&workload.crosscheck);
-    let of_claims = claims.clone().flat_map(|claim| claim.min.iter().chain(&claim.max).chain(&claim.equals));
+    let of_claims = claims.flat_map(|claim| claim.min.iter().chain(&claim.max).chain(&claim.equals));
+    let routine_rows = workload.answer.iter().filter_map(|answer| answer.routine_rows.as_ref());
     let findings = plain.into_iter().filter_map(|expr| expr.eval(&facts).err());
-    findings.chain(of_claims.filter_map(|expr| expr.eval(&with_counts).err())).chain(claims.filter_map(claim)).collect()
-}
-
-fn claim(claim: &Claim) -> Option<String> {
-    if claim.min.is_none() && claim.max.is_none() && claim.equals.is_none() {
-        return Some(format!("the claim on {} has none of min, max, equals", claim.what));
-    }
-    let known = [Drive::Database, Drive::Client].map(Drive::name);
-    let drive = claim.drives.iter().find(|drive| !known.contains(&drive.as_str()))?;
-    Some(format!("the claim on {} names the unknown drive '{drive}'", claim.what))
+    let counted = of_claims.chain(routine_rows).filter_map(|expr| expr.eval(&with_counts).err());
+    findings.chain(counted).collect()
 }
 
 /// Blocks of every drive that the workload has on an engine: present, only known names, only declared binds.

@@ -34,7 +34,7 @@ fn loaded_with(group: &str, sql: &str, more: &[(&str, &str)]) -> Result<Catalog>
     more.iter().for_each(|(path, text)| write(dir.path(), path, text));
     write(dir.path(), "workloads/t/group.toml", group);
     write(dir.path(), "workloads/t/common.sql", sql);
-    write(dir.path(), "probes/lite.sql", "-- name: version\nselect 1\n");
+    write(dir.path(), "probes/lite.sql", "-- name: counters.tables\nselect sum(scans) as seq_scans\n");
     Catalog::only_dir(dir.path())
 }
 
@@ -100,6 +100,50 @@ fn what_names_a_workload_by_an_alias_does_not_contradict_it() {
     let suite = "id = \"s\"\ntitle = \"s\"\n[[entry]]\nworkload = \"X1\"\nparams = { n = \"2\" }\n";
     let suite = loaded_with(&group, SQL, &[("suites/s.toml", suite)]).unwrap_err().to_string();
     assert_eq!(suite, "catalog/suites/s.toml: X1: X1 means n=1; ask for T-ONE");
+}
+
+#[test]
+fn what_a_claim_names_must_exist() {
+    let param = "[[workload.params]]\nname = \"org\"\ndefault = \"heap\"\nvalues = [\"heap\", \"iot\"]\nabout = \"\"\n";
+    let with = |fields: &str| loaded(&format!("{GROUP}{fields}\n{param}"), SQL);
+    let claim = |claim: &str| with(&format!("contract = [{{ {claim}, because = \"b\" }}]"));
+    let sound = "what = \"seq_scans\", per = \"job_s\", when = \"evicted\", max = \"jobs\", engines = [\"lite\"], \
+                 drives = [\"client\"], params = { org = \"!heap|iot\" }";
+    let refused = |result: Result<Catalog>| result.unwrap_err().to_string();
+    claim(sound).unwrap_or_else(|error| panic!("{error}"));
+    for (right, wrong, message) in [
+        ("\"seq_scans\"", "\"seq_scanz\"", "the claim on seq_scanz names the unknown counter 'seq_scanz'"),
+        ("job_s", "jobs_s", "the claim on seq_scans names the unknown counter 'jobs_s'"),
+        ("evicted", "evict", "names the unknown counter 'evict'"),
+        ("[\"lite\"]", "[\"light\"]", "names the unknown engine 'light'"),
+        ("client", "cliant", "names the unknown drive 'cliant'"),
+        ("org", "orq", "the claim on seq_scans: T-ONE has no parameter 'orq'"),
+        ("iot", "iotl", "the claim on seq_scans: org=iotl is not allowed for T-ONE"),
+    ] {
+        let text = refused(claim(&sound.replace(right, wrong)));
+        assert!(text.contains("group.toml:5: T-ONE: ") && text.contains(message), "{text}");
+    }
+    with("threads = \"seq_scans / ops\"").unwrap_or_else(|error| panic!("{error}"));
+    assert!(refused(with("threads = \"seq_scanz / ops\"")).contains("uses 'seq_scanz'"));
+    let rows = |rows: &str| {
+        with(&format!("answer = {{ step = \"get\", binds = {{ key = 7 }}, rows = 1, routine_rows = \"{rows}\" }}"))
+    };
+    assert!(refused(rows("nonsense + 1")).contains("uses 'nonsense'"));
+    let kpm = GROUP.replace("value = \"ops\"", "value = { counter = \"rows_chnged\" }");
+    assert!(refused(loaded(&kpm, SQL)).contains("the metric counts the unknown counter 'rows_chnged'"));
+    let engine = format!("{GROUP}{param}engine_default = {{ light = \"iot\" }}\n");
+    assert!(refused(loaded(&engine, SQL)).contains("the parameter org names the unknown engine 'light'"));
+}
+
+#[test]
+fn counters_that_the_documents_name_are_known_in_claims() {
+    let text = include_str!("../../docs/counters.md").split("## Logical reads").next().unwrap();
+    let documented = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let documented: Vec<&str> = documented.flat_map(|cell| cell.split(", ")).filter(|name| *name != "name").collect();
+    let catalog = Catalog::embedded().unwrap();
+    let known = check_claims::counters(&catalog);
+    let unknown: Vec<_> = documented.iter().filter(|name| !known.contains(name)).collect();
+    assert!(documented.len() > 40 && unknown.is_empty(), "{unknown:?} of {documented:?}");
 }
 
 #[test]

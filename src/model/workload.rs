@@ -263,3 +263,11 @@ pub struct Claim {
     /// What it means if it does not hold.
     pub because: String,
 }
+
+impl Claim {
+    /// The values in `a|b`, and whether they are those with which the claim does not hold (`!a|b`).
+    pub fn named_values(named: &str) -> (bool, std::str::Split<'_, char>) {
+        let (without, values) = named.strip_prefix('!').map_or((false, named), |values| (true, values));
+        (without, values.split('|'))
+    }
+}

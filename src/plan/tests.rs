@@ -152,6 +152,7 @@ fn fixture() -> Catalog {
     write("workloads/t/server.sql", SERVER);
     write("harness/server.sql", HARNESS);
     write("suites/both.toml", SUITE);
+    write("probes/lite.sql", "-- name: version\nselect 1\n");
     Catalog::only_dir(dir.path()).unwrap_or_else(|error| panic!("{error}"))
 }
 
