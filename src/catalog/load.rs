@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::sql::{Block, BlockSet, parse_blocks};
 
 use super::files::File;
+use super::lookup::nearest;
 use super::wire::{EffectsFile, GroupFile, line_of, read_toml};
 use super::{Catalog, DataSet, Entry, Group, Profile, Suite, versions};
 
@@ -37,6 +38,26 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
         }
     }
     add_entries(catalog, layer)
+}
+
+/// Refuses an SQL file that is named after none of `engines`: its blocks would be missed elsewhere.
+///
+/// # Errors
+/// The file, with the nearest engine.
+pub(super) fn only_of_engines(files: &[File], engines: &[&str]) -> Result<()> {
+    for file in files.iter().filter(|file| file.path.ends_with(".sql")) {
+        let common = matches!(file.parts()[0], "workloads" | "datasets").then_some(BlockSet::COMMON);
+        let names: Vec<&str> = common.into_iter().chain(engines.iter().copied()).collect();
+        let stem = file.stem();
+        if !names.contains(&stem) {
+            let advice = match nearest(stem, names.iter().copied()).first() {
+                Some(near) => format!("did you mean {near}.sql?"),
+                None => format!("name the file after one of these: {}", names.join(", ")),
+            };
+            return Err(Error::usage(&file.label, format!("'{stem}' is no engine")).advise(advice));
+        }
+    }
+    Ok(())
 }
 
 fn misplaced(file: &File) -> Error {

@@ -95,7 +95,9 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::with_dir`].
     pub fn lay_over(&mut self, dir: &Path) -> Result<()> {
-        load::add_layer(self, &files::from_dir(dir)?)?;
+        let files = files::from_dir(dir)?;
+        load::only_of_engines(&files, &self.engines())?;
+        load::add_layer(self, &files)?;
         check::catalog(self)
     }
 

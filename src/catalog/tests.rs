@@ -147,6 +147,28 @@ fn counters_that_the_documents_name_are_known_in_claims() {
 }
 
 #[test]
+fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = format!("{}undrivable = {{ database = \"no body\" }}\n", GROUP.replace("X1", "MY-ALIAS"));
+    write(dir.path(), "workloads/t/group.toml", &own);
+    for (file, message) in [
+        (
+            "workloads/t/mysql.sql",
+            "'mysql' is no engine; name the file after one of these: common, mariadb, postgres, sqlite",
+        ),
+        ("workloads/t/postgers.sql", "'postgers' is no engine; did you mean postgres.sql?"),
+        ("datasets/dbdyno/sqllite.sql", "'sqllite' is no engine; did you mean sqlite.sql?"),
+        ("harness/common.sql", "'common' is no engine; name the file after one of these: mariadb, postgres, sqlite"),
+        ("probes/maria.sql", "'maria' is no engine; did you mean mariadb.sql?"),
+    ] {
+        write(dir.path(), file, SQL);
+        let refused = Catalog::with_dir(dir.path()).unwrap_err().to_string();
+        assert_eq!(refused, format!("{}: {message}", dir.path().join(file).display()));
+        fs::remove_file(dir.path().join(file)).unwrap();
+    }
+}
+
+#[test]
 fn a_users_catalogue_lies_over_the_embedded_one() {
     let dir = tempfile::tempdir().unwrap();
     let own = format!("{}undrivable = {{ database = \"no body\" }}\n", GROUP.replace("X1", "MY-ALIAS"));
