@@ -35,7 +35,7 @@ const OVERFLOWING: &str = "[...document.querySelectorAll('body *')]\
 
 #[test]
 fn every_chart_is_drawn_without_a_word_on_the_console_and_without_a_request() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::support::directory();
     let page = page(dir.path(), "html");
     assert!(std::fs::metadata(&page).unwrap().len() < 6_000_000);
     let mut browser = Browser::start();
@@ -51,7 +51,7 @@ fn every_chart_is_drawn_without_a_word_on_the_console_and_without_a_request() {
 
 #[test]
 fn a_button_of_the_legend_hides_its_curve_and_shows_it_again() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::support::directory();
     let mut browser = Browser::start();
     browser.open(&page(dir.path(), "ramp"), DESKTOP);
     let curves = "echarts.getInstanceByDom(document.querySelector('.plot')).getOption().series.length";
@@ -68,7 +68,7 @@ fn a_button_of_the_legend_hides_its_curve_and_shows_it_again() {
 
 #[test]
 fn the_pointer_over_a_chart_shows_the_figures_there() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::support::directory();
     let mut browser = Browser::start();
     browser.open(&page(dir.path(), "ramp"), DESKTOP);
     let place = "(() => { const plot = document.querySelector('.plot'); plot.scrollIntoView({block: 'center'}); \
@@ -86,7 +86,7 @@ fn the_pointer_over_a_chart_shows_the_figures_there() {
 
 #[test]
 fn on_a_phone_only_boxes_scroll() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::support::directory();
     let mut browser = Browser::start();
     for kind in ["html", "test"] {
         browser.open(&page(dir.path(), kind), PHONE);
@@ -97,7 +97,7 @@ fn on_a_phone_only_boxes_scroll() {
 
 #[test]
 fn on_paper_nothing_is_cut_and_charts_are_there() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::support::directory();
     let mut browser = Browser::start();
     // The width of an A4 sheet on its side without the margins, at 96 dots per inch.
     let paper = View { width: 1032, height: 700, ..DESKTOP };
@@ -117,7 +117,7 @@ fn on_paper_nothing_is_cut_and_charts_are_there() {
 
 #[test]
 fn a_page_can_be_read_without_eyes_and_without_scripts() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::support::directory();
     let page = page(dir.path(), "html");
     let mut browser = Browser::start();
     browser.open(&page, DESKTOP);

@@ -35,7 +35,7 @@ pub struct Browser {
 
 impl Browser {
     pub fn start() -> Browser {
-        let profile = tempfile::tempdir().unwrap();
+        let profile = crate::support::directory();
         // The protocol is spoken over the file descriptors 3 and 4.
         let line = format!("exec chromium {FLAGS} --user-data-dir={} about:blank 3<&0 4>&1", profile.path().display());
         let mut command = Command::new("sh");

@@ -58,6 +58,7 @@ fn aliases_find_their_workload() {
 #[test]
 fn the_sql_that_is_shown_runs_in_psql() {
     if Command::new("psql").arg("--version").output().is_err() {
+        eprintln!("skipped: no psql here");
         return;
     }
     let (desk, server) = (Desk::new(), Server::shared());
@@ -117,7 +118,8 @@ fn completions_and_manual_come_from_the_declarations() {
     let mut man = Command::new("man");
     man.env("MANWIDTH", "80").env("LC_ALL", "C.UTF-8").args(["--warnings", "-l"]).arg(&file);
     if Command::new("man").arg("--version").output().is_err() || which("groff").is_none() {
-        return; // no viewer here
+        eprintln!("skipped: no viewer of manual pages here");
+        return;
     }
     let shown = finished(man, "man -l").ok();
     assert!(shown.stdout.contains("--workload") && shown.stderr.is_empty(), "{}", shown.stderr);

@@ -1,8 +1,6 @@
 //! The data set: rows in SQL equal rows in Rust; load, reuse, verify, clean on a real server.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -13,8 +11,11 @@ use dbdyno::engine::{self, Access, ConnectTo, Database, Rows, Session};
 use dbdyno::error::Kind;
 use dbdyno::model::rows::{PAD, RowFunction};
 use dbdyno::model::{TableRef, Target};
-use dbdyno::server::{self, PrivateServer, StartOptions};
+use dbdyno::server::{self, PrivateServer};
 use dbdyno::sql::{BlockSet, Values, parse_blocks, statement, substitute};
+
+use crate::small_disk::SmallDisk;
+use crate::support::{directory, settings, start_options};
 
 const TOML: &str = include_str!("../../catalog/datasets/dbdyno/dataset.toml");
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 42 };
@@ -85,24 +86,14 @@ struct Fixture {
     server: Option<PrivateServer>,
 }
 
-fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
-}
-
 impl Fixture {
     fn start(engine: &'static str, dir: &Path) -> Self {
-        // The server's user must be able to enter it.
-        fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
-        let server_settings = match engine {
-            "mariadb" => settings(&[("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")]),
-            _ => settings(&[("shared_buffers", "16MB"), ("fsync", "off"), ("max_wal_size", "32MB")]),
+        let server_settings: &[_] = match engine {
+            "mariadb" => &[("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")],
+            _ => &[("shared_buffers", "16MB"), ("fsync", "off"), ("max_wal_size", "32MB")],
         };
         let private = engine::find(engine).unwrap().capabilities().private_server;
-        let server = private.then(|| {
-            let options =
-                StartOptions { data_dir: dir.into(), server_bin: None, port: None, settings: server_settings };
-            server::start(engine, &options).unwrap()
-        });
+        let server = private.then(|| server::start(engine, &start_options(dir, server_settings)).unwrap());
         let url = server.as_ref().map(|server| server.url().to_string());
         let target = Target::Embedded { engine: engine.into(), data_dir: dir.into() };
         let file = url.is_none().then(|| dir.join("data.db"));
@@ -158,7 +149,7 @@ fn drop_all(site: &Site<'_>) -> dbdyno::error::Result<Cleaned> {
 /// Runs `check` on every engine, each with an empty database.
 fn on_every_engine(check: impl Fn(&Fixture)) {
     for engine in ENGINES {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = directory();
         check(&Fixture::start(engine, dir.path()));
     }
 }
@@ -262,7 +253,7 @@ fn all_engines_hold_the_same_rows_under_the_same_id() {
 
 #[test]
 fn sqlite_stays_in_its_journal_mode_and_loads_beside_an_open_session() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let fixture = Fixture::start("sqlite", dir.path());
     let mut beside: Box<dyn Session> = fixture.db.session().unwrap();
     beside.query("select count(*) from sqlite_schema", &[]).unwrap();
@@ -294,7 +285,7 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
 
 #[test]
 fn cleaning_postgres_tells_routines_owners_and_schemas_apart() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let fixture = Fixture::start("postgres", dir.path());
     let body = "language plpgsql as 'begin end'";
     fixture.execute(&format!("create procedure dbdyno.w_lgwr_1(a bigint, inout b bigint) {body}"));
@@ -369,7 +360,7 @@ fn a_lock_is_held_once_and_taken_again_when_its_session_is_lost() {
 
 #[test]
 fn a_server_that_refuses_such_locks_is_used_without_them() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let fixture = Fixture::start("postgres", dir.path());
     fixture
         .execute("create role ann login; alter schema dbdyno owner to ann; grant create on database postgres to ann");
@@ -384,7 +375,7 @@ fn a_server_that_refuses_such_locks_is_used_without_them() {
 
 #[test]
 fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let fixture = Fixture::start("postgres", dir.path());
     let url = fixture.server.as_ref().unwrap().url().to_string();
     let mut other = Command::new(std::env::current_exe().unwrap())
@@ -420,7 +411,7 @@ fn sleeper_to_be_killed() {
 
 #[test]
 fn rows_made_by_postgres_are_equal() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let fixture = Fixture::start("postgres", dir.path());
     ensure(&fixture.site(), 2);
     let mut values = values("dbdyno.small", &fixture.blocks, "postgres");
@@ -531,7 +522,7 @@ fn what_is_not_as_it_was_noted_is_loaded_anew() {
 
 #[test]
 fn an_interrupt_does_not_wait_for_a_statement_that_waits() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let fixture = Fixture::start("postgres", dir.path());
     let (site, cancel) = (fixture.site(), AtomicBool::new(false));
     let holder = Mutex::new(fixture.db.session().unwrap());
@@ -553,42 +544,13 @@ fn an_interrupt_does_not_wait_for_a_statement_that_waits() {
     assert_eq!(error.kind, Kind::Interrupted, "{error}");
 }
 
-/// A file system of its own in memory.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    /// None if this process may not mount.
-    fn mount(mb: u32) -> Option<Self> {
-        let dir = tempfile::tempdir().unwrap();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={mb}m"), "tmpfs"]).arg(dir.path()).stderr(Stdio::null());
-        mount.status().is_ok_and(|status| status.success()).then_some(SmallDisk(dir))
-    }
-
-    fn free_bytes(&self) -> u64 {
-        let stat = rustix::fs::statvfs(self.0.path()).unwrap();
-        stat.f_bavail * stat.f_frsize
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // Lazily: a server that ends may still have files open.
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-    }
-}
-
 #[test]
 fn a_disk_that_fills_up_while_loading_is_one_line_and_nothing_is_remembered() {
     for engine in ENGINES {
-        let Some(disk) = SmallDisk::mount(400) else {
-            eprintln!("skipped: this process may not mount a file system");
-            return;
-        };
-        let fixture = Fixture::start(engine, disk.0.path());
-        let (site, filler) = (fixture.site(), disk.0.path().join("filler"));
-        let fill = || fs::write(&filler, vec![1; disk.free_bytes() as usize - 1_500_000]).unwrap();
-        let error = ensure_and(&site, &AtomicBool::new(false), &fill).unwrap_err();
+        let Some(disk) = SmallDisk::mount(400) else { return };
+        let fixture = Fixture::start(engine, disk.path());
+        let site = fixture.site();
+        let error = ensure_and(&site, &AtomicBool::new(false), &|| disk.shrink(1_500_000)).unwrap_err();
         assert_eq!(error.kind, Kind::Target, "{engine}: {error}");
         let line = error.to_string();
         assert!(line.contains("the disk is full") && line.contains("free space"), "{engine}: {line}");
@@ -599,7 +561,7 @@ fn a_disk_that_fills_up_while_loading_is_one_line_and_nothing_is_remembered() {
         }
         assert!(line.contains("small was dropped again"), "{engine}: {line}");
         assert!(!fixture.exists("small"), "{engine}");
-        fs::remove_file(&filler).unwrap();
+        disk.restore();
         assert!(ensure(&site, 2).0.loads[0].loaded, "{engine}");
     }
 }

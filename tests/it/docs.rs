@@ -1,8 +1,6 @@
 //! The commands and examples of README and CONTRIBUTING work as they stand there.
 
-use dbdyno::server::StartOptions;
-
-use crate::support::{Desk, Server, mistakes};
+use crate::support::{Desk, Server, directory, mistakes, start_options};
 
 /// The address of the existing server in the documents.
 const URL: &str = "postgres://me@localhost:5432/app";
@@ -41,9 +39,8 @@ fn run(desk: &Desk, command: &str) {
 #[test]
 fn the_commands_of_the_readme_work_in_their_order() {
     let (desk, server) = (Desk::new(), Server::start());
-    let home = Desk::new().into_dir();
-    let options = StartOptions { data_dir: home.path().into(), ..StartOptions::default() };
-    let mariadb = dbdyno::server::start("mariadb", &options).unwrap();
+    let home = directory();
+    let mariadb = dbdyno::server::start("mariadb", &start_options(home.path(), &[])).unwrap();
     let commands = commands(&document("README.md"));
     assert!(commands.len() >= 10, "{commands:?}");
     for command in commands {

@@ -1,7 +1,6 @@
 //! The contract that every engine keeps, as one test run on a table of targets. An engine adds a [`Subject`].
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 
-use crate::support::servers;
+use crate::support::{directory, servers, settings, start_options};
 
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 7 };
 
@@ -140,16 +139,9 @@ struct Place {
 
 impl Place {
     fn new(subject: &Subject, server_bin: Option<PathBuf>) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        // The server's user must be able to enter it.
-        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let directory = directory();
         let private = engine::find(subject.engine).unwrap().capabilities().private_server;
-        let options = || StartOptions {
-            data_dir: directory.path().into(),
-            server_bin: server_bin.clone(),
-            port: None,
-            settings: settings(subject),
-        };
+        let options = || StartOptions { server_bin, ..start_options(directory.path(), subject.settings) };
         let server = private.then(|| server::start(subject.engine, &options()).unwrap());
         Place { server, directory }
     }
@@ -158,13 +150,9 @@ impl Place {
         let target = Target::Embedded { engine: subject.engine.into(), data_dir: self.directory.path().into() };
         let url = self.server.as_ref().map(|server| server.url().to_string());
         let file = url.is_none().then(|| self.directory.path().join("db").join("contract.db"));
-        let connect = ConnectTo { target, file, url, ask_password: None, settings: settings(subject) };
+        let connect = ConnectTo { target, file, url, ask_password: None, settings: settings(subject.settings) };
         engine::find(subject.engine).expect("compiled in").open(&connect, access)
     }
-}
-
-fn settings(subject: &Subject) -> BTreeMap<String, String> {
-    subject.settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
 /// Runs `check` on every engine and every version of its server that the tests have, each with an empty database.

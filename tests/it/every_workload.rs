@@ -2,7 +2,6 @@
 //! nothing that the database's own counters contradict.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use dbdyno::campaign::{self, Campaign, Event, Keep};
@@ -12,6 +11,8 @@ use dbdyno::model::{Drive, Plan, Reason, Selection, Status, Target, TestResult, 
 use dbdyno::plan::{self, Request};
 use dbdyno::runner::Interrupt;
 use dbdyno::store::Store;
+
+use crate::support::directory;
 
 /// The big table (100,000 rows, 33 MB) does not fit the caches below, the small one does.
 const SIZE_GB: f64 = 0.1;
@@ -29,7 +30,7 @@ const FURTHER_TRIES: usize = 3;
 
 #[test]
 fn sqlite_runs_every_workload_and_its_counters_agree() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = directory();
     let target = Target::Embedded { engine: "sqlite".into(), data_dir: dir.path().join("data") };
     let settings =
         [("cache_mb", "8"), ("journal_mode", "wal"), ("synchronous", "full"), ("wal_autocheckpoint", "1000")];
@@ -55,8 +56,7 @@ fn mariadb_runs_every_workload_in_both_drives_and_its_counters_agree() {
 }
 
 fn on_private_server(engine: &str, settings: &[(&str, &str)]) {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let dir = directory();
     let data_dir = dir.path().join("data");
     let target = Target::Private { engine: engine.into(), data_dir, server_bin: None, port: None };
     every_workload(&target, settings, dir.path());
@@ -238,14 +238,12 @@ pub fn request(engine: &str, drive: Drive, workload: String) -> Request {
 
 fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Plan, dir: &Path) -> Vec<TestResult> {
     let mut store = Store::open(&dir.join("results.db")).unwrap();
-    let settings: BTreeMap<String, String> =
-        settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let campaign = Campaign {
         catalog,
         plan,
         plan_without: &|drive| panic!("no {drive:?} drive"),
         target,
-        settings: &settings,
+        settings: &crate::support::settings(settings),
         keep: Keep::No,
         ask_password: None,
         name: None,

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
-use dbdyno::server::{self, PrivateServer, StartOptions};
+use dbdyno::server::{self, PrivateServer};
 
-use crate::support::{Desk, done};
+use crate::support::{Desk, done, start_options};
 
 const SIZE_GB: f64 = 0.01;
 
@@ -21,8 +21,7 @@ fn export(desk: &Desk, engine: &str, workloads: &[&str]) -> PathBuf {
 }
 
 fn start(engine: &str, desk: &Desk) -> PrivateServer {
-    let options = StartOptions { data_dir: desk.data(), ..StartOptions::default() };
-    server::start(engine, &options).unwrap()
+    server::start(engine, &start_options(&desk.data(), &[])).unwrap()
 }
 
 /// Feeds a script of the export to the client.

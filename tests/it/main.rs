@@ -35,6 +35,7 @@ mod runner;
 mod scale;
 mod sessions;
 mod sizes;
+mod small_disk;
 mod storage;
 mod store;
 mod suites;

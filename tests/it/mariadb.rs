@@ -8,7 +8,9 @@ use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
 use crate::cli_existing::{SECRET, TYPED_SECRET};
-use crate::support::{Desk, Done, column, done, finished, free_port, mistakes, signal, try_session_of, until};
+use crate::support::{
+    Desk, Done, column, directory, done, finished, free_port, mistakes, signal, start_options, try_session_of, until,
+};
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
 const GROUP: &str = r#"
@@ -117,10 +119,10 @@ pub struct Existing {
 
 impl Existing {
     pub fn start(more: &[(&str, &str)]) -> Self {
-        let dir = Desk::new().into_dir();
+        let dir = directory();
         let base = [("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")];
-        let settings = base.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let options = StartOptions { data_dir: dir.path().into(), server_bin: None, port: Some(free_port()), settings };
+        let settings = [&base[..], more].concat();
+        let options = StartOptions { port: Some(free_port()), ..start_options(dir.path(), &settings) };
         let server = server::start("mariadb", &options).unwrap();
         let admin = try_session_of("mariadb", &server.url()).unwrap();
         Existing { server: Some(server), admin, options, _dir: dir }

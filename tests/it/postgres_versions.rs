@@ -2,7 +2,6 @@
 //! same verdicts.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use dbdyno::catalog::Catalog;
@@ -10,7 +9,9 @@ use dbdyno::engine::Session;
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
-use crate::support::{Desk, assert_run_schema, newest_postgres, postgres_with_collector, servers, session};
+use crate::support::{
+    Desk, assert_run_schema, directory, newest_postgres, postgres_with_collector, servers, session, start_options,
+};
 
 /// Programs of servers to try; none = the distribution's.
 fn versions() -> Vec<Option<PathBuf>> {
@@ -19,12 +20,10 @@ fn versions() -> Vec<Option<PathBuf>> {
 
 /// A server of these programs with everything timed.
 fn start(server_bin: Option<&Path>) -> (PrivateServer, tempfile::TempDir) {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let dir = directory();
     let settings = [("shared_buffers", "16MB"), ("track_io_timing", "on"), ("track_wal_io_timing", "on")];
-    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     let server_bin = server_bin.map(Path::to_path_buf);
-    let options = StartOptions { data_dir: dir.path().into(), server_bin, port: None, settings };
+    let options = StartOptions { server_bin, ..start_options(dir.path(), &settings) };
     (server::start("postgres", &options).unwrap(), dir)
 }
 

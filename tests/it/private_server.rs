@@ -14,16 +14,11 @@ use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 
+use crate::support::{directory, free_port, start_options};
+
 const ROWS: RowFunction = RowFunction { table_rows: 8000, seed: 42 };
 const TABLE: &str = "create table dbdyno.t (id bigint primary key, key25 int, key125 int, key320 int, region int, \
     booked_on date, amount numeric(12,2), quantity int, status int, code varchar(32), filler text)";
-
-/// A directory that the server's user can reach.
-fn open_dir() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    dir
-}
 
 /// A kind of server under test with what is said differently on it.
 struct Kind {
@@ -108,8 +103,7 @@ const KINDS: [Kind; 2] = [
 ];
 
 fn options(kind: &Kind, data_dir: &Path, port: Option<u16>) -> StartOptions {
-    let settings = kind.settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    StartOptions { data_dir: data_dir.into(), server_bin: None, port, settings }
+    StartOptions { port, ..start_options(data_dir, kind.settings) }
 }
 
 fn started(kind: &Kind, data_dir: &Path, port: Option<u16>) -> PrivateServer {
@@ -125,10 +119,6 @@ fn open(url: &str, ask: Option<fn(&str) -> Option<String>>, access: Access) -> R
     let target = Target::Existing { engine: engine.into(), url: url.into() };
     let to = ConnectTo { target, file: None, url: Some(url.into()), ask_password: ask, settings: BTreeMap::new() };
     engine::find(engine).unwrap().open(&to, access)
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn is_alive(pid: u32) -> bool {
@@ -192,7 +182,7 @@ fn count(database: &dyn Database, sql: &str) -> i64 {
 #[test]
 fn loads_and_runs_both_drives_and_leaves_nothing() {
     for kind in KINDS {
-        let dir = open_dir();
+        let dir = directory();
         let server = started(&kind, dir.path(), None);
         let pid = server.pid().unwrap();
         let database = open(&server.url(), None, Access::Provision).unwrap();
@@ -280,7 +270,7 @@ fn check_routine(kind: &Kind, database: &dyn Database) {
 #[test]
 fn a_server_killed_in_the_middle_is_a_lost_connection() {
     for kind in KINDS {
-        let dir = open_dir();
+        let dir = directory();
         let server = started(&kind, dir.path(), None);
         let database = open(&server.url(), None, Access::Provision).unwrap();
         let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid().unwrap()).unwrap()).unwrap();
@@ -302,7 +292,7 @@ fn a_server_killed_in_the_middle_is_a_lost_connection() {
 fn passwords_and_privileges_are_checked_before_anything_is_created() {
     const OURS: &str = "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
     for kind in KINDS {
-        let (dir, port, [create, grant, spoil]) = (open_dir(), free_port(), kind.ann);
+        let (dir, port, [create, grant, spoil]) = (directory(), free_port(), kind.ann);
         let server = started(&kind, dir.path(), Some(port));
         let admin = open(&server.url(), None, Access::Inspect).unwrap();
         assert_eq!(count(&*admin, OURS), 0);
@@ -336,7 +326,7 @@ fn no_session_of_ours_ends_because_it_is_idle() {
         ("wait_timeout", "select @@wait_timeout", "31536000"),
     ];
     for (kind, (setting, shown, value)) in KINDS.iter().zip(asked) {
-        let dir = open_dir();
+        let dir = directory();
         let mut options = options(kind, dir.path(), None);
         options.settings.insert(setting.into(), "2".into());
         let server = server::start(kind.engine, &options).unwrap();
@@ -351,7 +341,7 @@ fn a_port_in_use_is_said_before_anything_starts() {
     for kind in KINDS {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let dir = open_dir();
+        let dir = directory();
         let error = refused(&kind, dir.path(), Some(port));
         assert!(error.to_string().starts_with(&format!("--port {port}: the port cannot be used")), "{error}");
     }
@@ -363,7 +353,7 @@ fn a_directory_that_the_servers_user_cannot_enter_is_named() {
         return; // only root switches users
     }
     for kind in KINDS {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = directory();
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let error = refused(&kind, dir.path(), None);
         assert!(error.to_string().contains("cannot enter") && error.advice.contains("/var/tmp"), "{error}");
@@ -374,7 +364,7 @@ fn a_directory_that_the_servers_user_cannot_enter_is_named() {
 #[test]
 fn a_wrong_setting_shows_the_servers_own_words() {
     for kind in KINDS {
-        let dir = open_dir();
+        let dir = directory();
         let mut options = options(&kind, dir.path(), None);
         options.settings.insert(kind.wrong.0.into(), kind.wrong.1.into());
         let error = server::start(kind.engine, &options).err().unwrap();
@@ -398,7 +388,7 @@ fn owner_to_be_killed() {
 #[test]
 fn a_dead_owners_server_is_found_and_removed() {
     for kind in KINDS {
-        let dir = open_dir();
+        let dir = directory();
         let mut owner = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "private_server::owner_to_be_killed", "--ignored", "--nocapture"])
             .env("DBDYNO_TEST_DIR", dir.path())
@@ -422,7 +412,7 @@ fn a_dead_owners_server_is_found_and_removed() {
 #[test]
 fn a_kept_server_is_used_again() {
     for kind in KINDS {
-        let dir = open_dir();
+        let dir = directory();
         let server = started(&kind, dir.path(), None);
         let url = server.url();
         open(&url, None, Access::Provision)

@@ -20,6 +20,39 @@ const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ"];
 /// No command of these tests takes longer, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// File systems in memory: nothing can be put out of the system's cache there, and no device reads.
+const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
+
+/// A temporary directory that the user of a private server can enter: on a disk, unless TMPDIR says otherwise.
+pub fn directory() -> tempfile::TempDir {
+    let dir = tempfile::tempdir_in(temporary_files()).unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    dir
+}
+
+/// Where temporary files are: /tmp is in memory on many systems, /var/tmp on none.
+fn temporary_files() -> PathBuf {
+    let chosen = std::env::temp_dir();
+    let is_chosen = std::env::var_os("TMPDIR").is_some();
+    if is_chosen || !is_in_memory(&chosen) { chosen } else { "/var/tmp".into() }
+}
+
+fn is_in_memory(path: &Path) -> bool {
+    // The type differs between architectures.
+    #[allow(clippy::unnecessary_cast)]
+    rustix::fs::statfs(path).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u64)))
+}
+
+/// Settings of a server or of an embedded engine.
+pub fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// How to start a server in this directory.
+pub fn start_options(data_dir: &Path, pairs: &[(&str, &str)]) -> StartOptions {
+    StartOptions { data_dir: data_dir.into(), settings: settings(pairs), ..StartOptions::default() }
+}
+
 /// A state directory that nobody else uses; the user of a private server can enter it.
 pub struct Desk {
     dir: tempfile::TempDir,
@@ -27,18 +60,11 @@ pub struct Desk {
 
 impl Desk {
     pub fn new() -> Desk {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        Desk { dir }
+        Desk { dir: directory() }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
-    }
-
-    /// The directory alone.
-    pub fn into_dir(self) -> tempfile::TempDir {
-        self.dir
     }
 
     /// The directory of private databases.
@@ -184,12 +210,9 @@ impl Server {
 
     /// A server of the caller's own.
     pub fn start() -> Server {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let (dir, port) = (directory(), free_port());
         let settings = [("shared_buffers", "32MB"), ("fsync", "off"), ("max_connections", "40")];
-        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let port = free_port();
-        let options = StartOptions { data_dir: dir.path().into(), server_bin: None, port: Some(port), settings };
+        let options = StartOptions { port: Some(port), ..start_options(dir.path(), &settings) };
         let server = server::start("postgres", &options).unwrap();
         let (url, pid) = (server.url(), server.pid().unwrap());
         Server { server: Mutex::new(Some(server)), url, pid, port, _dir: dir }

@@ -106,7 +106,7 @@ fn text(shown: &str) -> (String, String, String) {
 
 #[test]
 fn another_program_reads_what_was_written() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::support::directory();
     let book = read_back(directory.path());
 
     let speed = sheet(&book, "Speed");
