@@ -1,7 +1,7 @@
 //! The user that runs a private server: database servers refuse to run as root.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::Path;
 
 use super::home::unusable;
@@ -39,9 +39,9 @@ impl Account {
         })
     }
 
-    /// Gives `path` to the user.
+    /// Gives `path` to the user; of a link the link itself.
     pub(super) fn own(&self, path: &Path) -> Result<()> {
-        chown(path, Some(self.uid), Some(self.gid)).map_err(|error| unusable(path, &error))
+        lchown(path, Some(self.uid), Some(self.gid)).map_err(|error| unusable(path, &error))
     }
 
     /// Checks that the user can get to `directory`: every directory above must let it pass.

@@ -1,15 +1,20 @@
 //! The directory of a private server: locked while its owner lives, and marked, so that nothing else is ever deleted.
+//!
+//! It is ours also where another user runs the server: that user owns three directories within, for the database, its
+//! socket and temporary files, and can write nothing that we trust afterwards.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::account::Account;
 use super::lock::lock_file;
 pub(super) use super::marker::State;
 use super::marker::{FILE as MARKER_FILE, Marker};
+use super::outside;
 use crate::error::{Error, Result};
 
 const LOCK_FILE: &str = "dbdyno.lock";
@@ -37,13 +42,14 @@ impl Home {
     /// Creates or takes over the directory.
     ///
     /// # Errors
-    /// In use by a living process, not ours, not writable, a marker that we do not understand: what it marks may be a
+    /// In use by a living process, not ours, another user's, not writable, a marker that we do not understand: what it marks may be a
     /// database that somebody kept, and is left alone.
     pub(super) fn claim(data_dir: &Path, engine: &'static str) -> Result<Home> {
         fs::create_dir_all(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let data_dir = fs::canonicalize(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let directory = Home::path(&data_dir, engine);
         private_dir(&directory)?;
+        check_owner(&directory)?;
         check_ours(&directory)?;
         let lock = lock(&directory)?;
         let marker = RefCell::new(Marker::read(&directory)?);
@@ -52,6 +58,10 @@ impl Home {
 
     pub(super) fn directory(&self) -> &Path {
         &self.directory
+    }
+    /// Directory of the database's files.
+    pub(super) fn data(&self) -> PathBuf {
+        self.directory.join("data")
     }
     /// What the marker says; none before the first `mark`.
     pub(super) fn state(&self) -> Option<State> {
@@ -77,32 +87,35 @@ impl Home {
         Ok(())
     }
 
-    /// A directory for the server's socket: inside if its path is short enough, else a new one under the
-    /// temporary directory.
-    pub(super) fn socket_dir(&self) -> Result<PathBuf> {
-        let inside = self.directory.join("socket");
-        let (path, outside) = match self.outside() {
-            Some(known) => (known, true),
-            None if inside.as_os_str().as_bytes().len() <= MAX_SOCKET_DIR_BYTES => (inside, false),
-            None => (outside_dir()?, true),
-        };
-        private_dir(&path)?;
-        if outside {
-            self.write(self.state().unwrap_or(State::Running), self.server_pid(), Some(path.clone()))?;
+    /// Makes the directories of the server, for `account` to own if it runs as another user: for the database, the
+    /// socket and temporary files.
+    pub(super) fn rooms(&self, account: Option<&Account>) -> Result<[PathBuf; 3]> {
+        let rooms = [self.data(), self.socket_dir(account)?, self.directory.join("tmp")];
+        let_pass(&self.directory, account)?;
+        for room in &rooms {
+            private_dir(room)?;
+            account.map_or(Ok(()), |account| account.own(room))?;
         }
-        Ok(path)
+        Ok(rooms)
     }
 
-    /// A directory for the server's temporary files.
-    pub(super) fn temporary_dir(&self) -> Result<PathBuf> {
-        let path = self.directory.join("tmp");
-        private_dir(&path).map(|()| path)
+    /// Directory of the socket: inside if its path is short enough, else in a new one under the temporary directory.
+    fn socket_dir(&self, account: Option<&Account>) -> Result<PathBuf> {
+        let inside = self.directory.join("socket");
+        if inside.as_os_str().as_bytes().len() <= MAX_SOCKET_DIR_BYTES {
+            return Ok(inside);
+        }
+        let known = self.outside().filter(|known| outside::is_still_ours(known));
+        let outer = known.map_or_else(outside::create, Ok)?;
+        self.write(self.state().unwrap_or(State::Running), self.server_pid(), Some(outer.clone()))?;
+        let_pass(&outer, account)?;
+        Ok(outer.join("socket"))
     }
 
     /// Removes everything but the lock.
     pub(super) fn empty(&self) -> Result<()> {
-        if let Some(outside) = self.outside() {
-            let _ = fs::remove_dir_all(outside); // of a dead run; may be gone already
+        if let Some(outside) = self.outside().filter(|outside| outside::is_still_ours(outside)) {
+            let _ = fs::remove_dir_all(outside); // what stays is an empty directory under /tmp
         }
         for entry in fs::read_dir(&self.directory).map_err(|error| unusable(&self.directory, &error))?.flatten() {
             let path = entry.path();
@@ -140,15 +153,26 @@ impl Home {
     }
 }
 
-/// A private directory with a short path and a name that nobody can guess in time.
-fn outside_dir() -> Result<PathBuf> {
-    let mut random = [0; 8];
-    let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut random));
-    read.map_err(|error| unusable(Path::new("/dev/urandom"), &error))?;
-    let path = Path::new("/tmp").join(format!("dbdyno-{:016x}", u64::from_ne_bytes(random)));
-    // Must be new: a directory that another user prepared is not private.
-    let made = fs::DirBuilder::new().mode(0o700).create(&path);
-    made.map_err(|error| unusable(&path, &error)).map(|()| path)
+/// Lets a server of another user's pass to the directories that are its own.
+fn let_pass(directory: &Path, account: Option<&Account>) -> Result<()> {
+    let Some(_) = account else { return Ok(()) };
+    let passable = fs::Permissions::from_mode(0o711);
+    fs::set_permissions(directory, passable).map_err(|error| unusable(directory, &error))
+}
+
+/// True if this user made `path`, and what it leads to if it is a link.
+pub(super) fn belongs_to_us(path: &Path) -> io::Result<bool> {
+    let us = rustix::process::geteuid().as_raw();
+    Ok(fs::symlink_metadata(path)?.uid() == us && fs::metadata(path)?.uid() == us)
+}
+
+/// What another user can write says nothing: neither what may be removed nor which process is the server.
+fn check_owner(directory: &Path) -> Result<()> {
+    if belongs_to_us(directory).map_err(|error| unusable(directory, &error))? {
+        return Ok(());
+    }
+    Err(Error::target(directory.display().to_string(), "the directory belongs to another user and is left alone")
+        .advise("run dbdyno as that user, or choose another --data-dir"))
 }
 
 /// A directory with content but without our files is somebody else's.
@@ -172,6 +196,13 @@ fn make_private(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Writes a file for the server, whose user may be another one, to read.
+pub(super) fn write_config(path: &Path, text: &str) -> Result<()> {
+    let readable = fs::Permissions::from_mode(0o644);
+    let written = fs::write(path, text).and_then(|()| fs::set_permissions(path, readable));
+    written.map_err(|error| unusable(path, &error))
 }
 
 fn lock(directory: &Path) -> Result<File> {
@@ -237,9 +268,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("d".repeat(90));
         let home = Home::claim(&deep, "postgres").unwrap();
-        let socket = home.socket_dir().unwrap();
+        let [_, socket, _] = home.rooms(None).unwrap();
         assert!(socket.as_os_str().len() <= MAX_SOCKET_DIR_BYTES && socket.is_dir());
+        assert_eq!(home.rooms(None).unwrap()[1], socket, "the next start uses it again");
         home.remove().unwrap();
-        assert!(!socket.exists() && !Home::path(&deep, "postgres").exists());
+        assert!(!socket.parent().unwrap().exists() && !Home::path(&deep, "postgres").exists());
     }
 }

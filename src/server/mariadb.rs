@@ -9,7 +9,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::binaries::{Binaries, expand, output_of};
-use super::home::unusable;
+use super::home::write_config;
 use super::process::StopSignals;
 use super::url::percent_encode;
 use super::{Place, ServerKind};
@@ -97,10 +97,8 @@ impl ServerKind for MariaDbServer {
     }
 
     fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
-        let init = place.home.join(INIT_FILE);
-        fs::write(&init, init_text()).map_err(|error| unusable(&init, &error))?;
-        let path = place.home.join(CONFIG_FILE);
-        fs::write(&path, config_text(place, settings)?).map_err(|error| unusable(&path, &error))
+        write_config(&place.home.join(INIT_FILE), &init_text())?;
+        write_config(&place.home.join(CONFIG_FILE), &config_text(place, settings)?)
     }
 
     fn run(&self, binaries: &Binaries, place: &Place) -> Command {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::home::unusable;
+use super::outside;
 use crate::error::{Error, Result};
 
 /// The marker's file within the directory.
@@ -31,7 +32,7 @@ pub(super) struct Marker {
     pub state: State,
     pub owner_pid: u32,
     pub server_pid: Option<u32>,
-    /// Directory of the socket if it is outside: removed with the rest.
+    /// Directory under /tmp with that of the socket within, if the socket is outside: removed with the rest.
     pub socket_dir: Option<PathBuf>,
 }
 
@@ -81,7 +82,11 @@ fn parse(text: &[u8]) -> std::result::Result<Marker, String> {
     if format != FORMAT {
         return Err(format!("format {format} is of another version"));
     }
-    serde_json::from_slice(text).map_err(said)
+    let marker: Marker = serde_json::from_slice(text).map_err(said)?;
+    match marker.socket_dir.as_deref().filter(|dir| !outside::has_our_name(dir)) {
+        Some(other) => Err(format!("{} is no directory of ours", other.display())),
+        None => Ok(marker),
+    }
 }
 
 fn not_understood(directory: &Path, why: &str) -> Error {

@@ -22,6 +22,7 @@ mod home;
 mod lock;
 mod mariadb;
 mod marker;
+mod outside;
 mod postgres;
 mod process;
 mod room;
@@ -85,7 +86,7 @@ trait ServerKind: Sync {
 /// Where a private server lives.
 #[derive(Debug, Clone)]
 struct Place {
-    /// Our directory; everything else is within.
+    /// Our directory; the others are within, unless the path of a socket there would be too long.
     home: PathBuf,
     /// The database's files.
     data: PathBuf,
@@ -186,7 +187,7 @@ fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
 }
 
 fn stop_orphan(kind: &dyn ServerKind, home: &Home) -> Result<()> {
-    let data = home.directory().join("data");
+    let data = home.data();
     // A run that died between starting the server and marking it left the server's own note only.
     let noted = std::fs::read_to_string(data.join(kind.pid_file())).ok();
     let noted = noted.and_then(|text| text.lines().next()?.trim().parse().ok());
@@ -206,22 +207,12 @@ fn check_port(port: Option<u16>) -> Result<()> {
     })
 }
 
-/// The directories of the server, given to the user that runs it.
+/// The directories of the server.
 fn make_place(home: &Home, options: &StartOptions, account: Option<&Account>) -> Result<Place> {
     let directory = home.directory().to_path_buf();
-    if let Some(account) = account {
-        account.check_reach(&directory)?;
-        account.own(&directory)?;
-    }
-    let socket_dir = home.socket_dir()?;
-    if let Some(account) = account {
-        account.own(&socket_dir)?;
-    }
-    let temporary = home.temporary_dir()?;
-    if let Some(account) = account {
-        account.own(&temporary)?;
-    }
-    Ok(Place { data: directory.join("data"), home: directory, socket_dir, temporary, port: options.port })
+    account.map_or(Ok(()), |account| account.check_reach(&directory))?;
+    let [data, socket_dir, temporary] = home.rooms(account)?;
+    Ok(Place { data, home: directory, socket_dir, temporary, port: options.port })
 }
 
 impl PrivateServer {

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use super::binaries::{Binaries, expand, output_of};
 use super::fetch::{Artifact, fetched_dirs};
-use super::home::unusable;
+use super::home::write_config;
 use super::process::StopSignals;
 use super::url::percent_encode;
 use super::{Place, ServerKind};
@@ -33,8 +33,8 @@ const SOCKET_PORT: u16 = 5432;
 /// Owner of everything in the private server.
 const SUPERUSER: &str = "dbdyno";
 const DATABASE: &str = "postgres";
-/// Our settings, included by postgresql.conf.
-const CONFIG_FILE: &str = "server.conf";
+/// Our settings, after those of the file in the data directory.
+const CONFIG_FILE: &str = "postgresql.conf";
 
 /// PostgreSQL.
 pub(super) struct PostgresServer;
@@ -96,22 +96,14 @@ impl ServerKind for PostgresServer {
     }
 
     fn configure(&self, place: &Place, settings: &BTreeMap<String, String>) -> Result<()> {
-        let path = place.home.join(CONFIG_FILE);
         let known = known_settings(settings, self.created_by(place).as_deref());
-        fs::write(&path, config_text(place, &known)?).map_err(|error| unusable(&path, &error))?;
-        let main = place.data.join("postgresql.conf");
-        let include = format!("include '{}'\n", escape(&path.display().to_string()));
-        let mut text = fs::read_to_string(&main).map_err(|error| unusable(&main, &error))?;
-        if !text.ends_with(&include) {
-            text.push_str(&include);
-            fs::write(&main, text).map_err(|error| unusable(&main, &error))?;
-        }
-        Ok(())
+        write_config(&place.home.join(CONFIG_FILE), &config_text(place, &known)?)
     }
 
     fn run(&self, binaries: &Binaries, place: &Place) -> Command {
         let mut command = Command::new(binaries.program("postgres"));
         command.arg("-D").arg(&place.data);
+        command.arg("-c").arg(format!("config_file={}", place.home.join(CONFIG_FILE).display()));
         command
     }
 
@@ -163,9 +155,10 @@ fn known_settings(settings: &BTreeMap<String, String>, major: Option<&str>) -> B
     settings.iter().filter(|(name, _)| !too_new(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The profile's settings, then ours, which win.
+/// What initdb found out about this host, then the profile's settings, then ours, which win.
 fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<String> {
-    let mut text = String::from("# written by dbdyno at every start\n");
+    let of_initdb = place.data.join("postgresql.conf").display().to_string();
+    let mut text = format!("# written by dbdyno at every start\ninclude '{}'\n", escape(&of_initdb));
     let addresses = if place.port.is_some() { "127.0.0.1" } else { "" };
     let ours = [
         ("listen_addresses", addresses.to_owned()),

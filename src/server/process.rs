@@ -1,6 +1,7 @@
 //! Server processes: start in the background, stop, and recognise what a dead run left.
 
 use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,6 +15,8 @@ use super::home::unusable;
 use crate::error::{Error, Result};
 
 const LOG_FILE: &str = "server.log";
+/// Statements stand in it.
+const LOG_MODE: u32 = 0o600;
 /// Lines of the log that an error shows.
 const LOG_LINES_SHOWN: usize = 3;
 /// Longest wait for an orderly stop, which may have to write the whole cache; then for a hard one.
@@ -92,7 +95,7 @@ pub(super) fn run_to_end(mut command: Command, home: &Path, account: Option<&Acc
 /// terminal reaches only us: we stop it when we are done with it.
 fn prepare(command: &mut Command, home: &Path, account: Option<&Account>) -> Result<()> {
     let path = home.join(LOG_FILE);
-    let log = OpenOptions::new().create(true).append(true).open(&path);
+    let log = OpenOptions::new().create(true).append(true).mode(LOG_MODE).open(&path);
     let log: File = log.map_err(|error| unusable(&path, &error))?;
     let second = log.try_clone().map_err(|error| unusable(&path, &error))?;
     command.env_clear().env("LC_ALL", "C");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use dbdyno::engine::{
@@ -431,4 +431,65 @@ fn a_kept_server_is_used_again() {
         assert!(server::remove(kind.engine, dir.path()).unwrap().is_some());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
+}
+
+/// A server of a kind that was kept; its directory.
+fn kept(kind: &Kind, data_dir: &Path) -> PathBuf {
+    started(kind, data_dir, None).keep().unwrap();
+    data_dir.join(format!("dbdyno-{}", kind.engine))
+}
+
+#[test]
+fn the_servers_user_can_write_nothing_that_we_trust() {
+    if !rustix::process::geteuid().is_root() {
+        return; // only root switches users
+    }
+    for kind in KINDS {
+        let dir = open_dir();
+        let home = kept(&kind, dir.path());
+        let uid_and_mode = |path: &Path| {
+            let metadata = std::fs::symlink_metadata(path).unwrap();
+            (metadata.uid(), metadata.mode() & 0o777)
+        };
+        assert_eq!(uid_and_mode(&home), (0, 0o711), "{}", kind.engine);
+        for entry in std::fs::read_dir(&home).unwrap().flatten() {
+            let ((uid, mode), theirs) = (uid_and_mode(&entry.path()), entry.file_type().unwrap().is_dir());
+            assert_eq!((uid != 0, mode & 0o022), (theirs, 0), "{:?}", entry.path());
+            assert!(!theirs || mode == 0o700, "{:?}", entry.path());
+        }
+        // What it may write can lead elsewhere: root does not follow.
+        let precious = dir.path().join("precious");
+        std::fs::write(&precious, "x").unwrap();
+        let theirs = home.join("data/postgresql.conf");
+        let _ = std::fs::remove_file(&theirs);
+        symlink(&precious, &theirs).unwrap();
+        let _ = server::start(kind.engine, &options(&kind, dir.path(), None));
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "x", "{}", kind.engine);
+        server::remove(kind.engine, dir.path()).unwrap();
+        assert!(precious.exists());
+    }
+}
+
+#[test]
+fn a_marker_that_names_somebody_elses_directory_and_a_home_of_another_user_are_left_alone() {
+    let kind = &KINDS[0];
+    let dir = open_dir();
+    let (home, precious) = (kept(kind, dir.path()), dir.path().join("precious"));
+    std::fs::create_dir(&precious).unwrap();
+    let marker = home.join("dbdyno.json");
+    let text = std::fs::read_to_string(&marker).unwrap();
+    for elsewhere in [precious.as_path(), Path::new("/tmp/dbdyno-0123456789abcdef/.."), Path::new("/tmp/dbdyno-1")] {
+        let socket_dir = format!("\"socket_dir\": \"{}\"", elsewhere.display());
+        std::fs::write(&marker, text.replace("\"socket_dir\": null", &socket_dir)).unwrap();
+        let error = server::remove(kind.engine, dir.path()).unwrap_err();
+        assert!(error.what.contains("left alone") && precious.exists(), "{error}");
+    }
+    std::fs::write(&marker, text).unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&home, Some(65_534), None).unwrap();
+        let error = server::remove(kind.engine, dir.path()).unwrap_err();
+        assert!(error.what.contains("another user") && home.exists(), "{error}");
+        std::os::unix::fs::chown(&home, Some(0), None).unwrap();
+    }
+    server::remove(kind.engine, dir.path()).unwrap();
 }
