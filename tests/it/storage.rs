@@ -237,3 +237,18 @@ fn an_op_of_the_writer_test_dirties_a_block_per_row_on_postgres() {
     let dirtied = "select count(distinct (ctid::text::point)[0]) from dbdyno.dbwr_thr where counter = 1";
     assert_eq!(column(session.as_mut(), dirtied), ["320"]);
 }
+
+/// MariaDB keeps so many pages free: by its default, 24 MB, all of a small cache.
+const FEW_FREE_PAGES: [[&str; 2]; 1] =
+    [["innodb_buffer_pool_size = \"16M\"", "innodb_buffer_pool_size = \"16M\"\ninnodb_lru_scan_depth = \"100\""]];
+
+#[test]
+fn the_writer_test_is_of_a_cached_table_or_the_verdict_says_that_it_was_not() {
+    let line = "--workload DBWR-THR --workload DBWR-THR:rows=2000";
+    for target in ["postgres", "mariadb"] {
+        // 320 rows are 5 MB, 2,000 are 33 MB; the caches have 16 MB.
+        let tests = with_small_caches(&format!("{target} {line}"), &FEW_FREE_PAGES);
+        let not_cached = |test: &Value| reasons(test, "contract").iter().any(|text| text.contains("was not cached"));
+        assert_eq!(tests.iter().map(not_cached).collect::<Vec<_>>(), [false, true], "{target}: {tests:#?}");
+    }
+}
