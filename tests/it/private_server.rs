@@ -445,7 +445,7 @@ fn the_servers_user_can_write_nothing_that_we_trust() {
         return; // only root switches users
     }
     for kind in KINDS {
-        let dir = open_dir();
+        let dir = directory();
         let home = kept(&kind, dir.path());
         let uid_and_mode = |path: &Path| {
             let metadata = std::fs::symlink_metadata(path).unwrap();
@@ -473,7 +473,7 @@ fn the_servers_user_can_write_nothing_that_we_trust() {
 #[test]
 fn a_marker_that_names_somebody_elses_directory_and_a_home_of_another_user_are_left_alone() {
     let kind = &KINDS[0];
-    let dir = open_dir();
+    let dir = directory();
     let (home, precious) = (kept(kind, dir.path()), dir.path().join("precious"));
     std::fs::create_dir(&precious).unwrap();
     let marker = home.join("dbdyno.json");
