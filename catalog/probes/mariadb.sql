@@ -70,18 +70,13 @@ select (@@global.innodb_flush_log_at_trx_commit = 3
 select @@global.performance_schema as instruments
 
 -- name: settings.server
--- every setting that differs from its default, without those that name places or identify the machine
+-- every setting that differs from its default; of those that are any text, which may be a password or a path, these only
 select lower(variable_name) as name, global_value as value
 from information_schema.system_variables
 where global_value is not null and global_value_origin not in ('COMPILE-TIME', 'AUTO')
   and (default_value is null or global_value <> default_value)
-  and variable_name not in ('DATADIR', 'BASEDIR', 'SOCKET', 'PID_FILE', 'INIT_FILE', 'HOSTNAME', 'TMPDIR', 'SLAVE_LOAD_TMPDIR',
-    'PLUGIN_DIR', 'LC_MESSAGES_DIR', 'CHARACTER_SETS_DIR', 'LOG_ERROR', 'GENERAL_LOG_FILE', 'SLOW_QUERY_LOG_FILE',
-    'INNODB_DATA_HOME_DIR', 'INNODB_LOG_GROUP_HOME_DIR', 'INNODB_UNDO_DIRECTORY', 'INNODB_TMPDIR', 'LOG_BIN_BASENAME',
-    'LOG_BIN_INDEX', 'RELAY_LOG', 'RELAY_LOG_BASENAME', 'RELAY_LOG_INDEX', 'RELAY_LOG_INFO_FILE', 'SECURE_FILE_PRIV',
-    'REPORT_HOST', 'REPORT_USER', 'REPORT_PASSWORD', 'SERVER_UID', 'WSREP_NODE_ADDRESS', 'WSREP_NODE_NAME',
-    'WSREP_CLUSTER_ADDRESS', 'WSREP_SST_AUTH', 'SSL_CA', 'SSL_CAPATH', 'SSL_CERT', 'SSL_CRL', 'SSL_CRLPATH', 'SSL_KEY',
-    'WSREP_NODE_INCOMING_ADDRESS', 'WSREP_DATA_HOME_DIR', 'BIND_ADDRESS', 'IGNORE_DB_DIRS', 'ARIA_LOG_DIR_PATH')
+  and (variable_type <> 'VARCHAR' or variable_name in ('DEFAULT_STORAGE_ENGINE', 'DEFAULT_TMP_STORAGE_ENGINE',
+    'ENFORCE_STORAGE_ENGINE', 'GTID_POS_AUTO_ENGINES', 'INNODB_MONITOR_ENABLE', 'VERSION_MALLOC_LIBRARY'))
 order by 1
 
 -- name: settings.performance

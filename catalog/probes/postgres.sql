@@ -82,14 +82,13 @@ from pg_stat_wal w,
   (select sum(fsyncs) as syncs, sum(fsync_time) as sync_ms from pg_stat_io where object = 'wal' and context = 'normal') i
 
 -- name: settings.server
--- every setting that differs from its default, without those that name places or identify the machine
+-- every setting that differs from its default; of those that are any text, which may be a password or a path, these only
 select name, setting || coalesce(' ' || unit, '') as value
 from pg_settings
 where source not in ('default', 'override', 'client', 'session') and context <> 'internal'
-  and name not in ('config_file', 'data_directory', 'hba_file', 'ident_file', 'unix_socket_directories',
-    'external_pid_file', 'log_directory', 'ssl_cert_file', 'ssl_key_file', 'ssl_ca_file', 'ssl_crl_file', 'ssl_crl_dir',
-    'archive_command', 'archive_cleanup_command', 'restore_command', 'recovery_end_command', 'primary_conninfo',
-    'ssl_passphrase_command', 'krb_server_keyfile')
+  and (vartype <> 'string' or name in ('debug_io_direct', 'default_table_access_method', 'default_tablespace',
+    'jit_provider', 'local_preload_libraries', 'log_connections', 'log_destination', 'session_preload_libraries',
+    'shared_preload_libraries', 'synchronous_standby_names', 'temp_tablespaces', 'wal_consistency_checking'))
 order by name
 
 -- name: settings.performance

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{Desk, PRIVATE, assert_run_schema, column, finished, processes, try_session_of};
+use crate::support::{Desk, PRIVATE, TINY, assert_run_schema, column, finished, processes, try_session_of};
 
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 400ms";
 
@@ -95,4 +95,28 @@ fn a_failure_does_not_cost_what_was_kept() {
     assert_eq!(run.json()["loads"][0]["loaded"], false, "the data survived");
     desk.run("clean postgres").ok();
     assert!(desk.data_entries().is_empty());
+}
+
+#[test]
+fn no_text_of_a_setting_that_may_be_a_secret_or_a_path_is_stored() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path("own/profiles")).unwrap();
+    let profile = "id = 'OWN'\ntitle = 'own'\nsize_gb = 0.01\n\
+        [settings.postgres]\nlog_line_prefix = 'topsecret '\narchive_command = 'topsecret'\nwork_mem = '7MB'\n\
+        session_preload_libraries = 'pg_prewarm'\n\
+        [settings.mariadb]\ninit_connect = 'set @key = 0x1 -- topsecret'\nreport_password = 'topsecret'\n\
+        sort_buffer_size = '7M'\n";
+    std::fs::write(desk.path("own/profiles/OWN.toml"), profile).unwrap();
+    let own = desk.path("own").display().to_string();
+    let shown = [
+        [("work_mem", "7168 kB"), ("session_preload_libraries", "pg_prewarm")],
+        [("sort_buffer_size", "7340032"), ("innodb_monitor_enable", "trx_rw_commits")],
+    ];
+    for (server, shown) in PRIVATE.iter().zip(shown) {
+        let run = desk.run(&format!("run {} {TINY} --catalog {own} --profile OWN --format json", server.engine)).ok();
+        for (name, value) in shown {
+            assert_eq!(run.json()["disclosure"]["settings"][name], value, "{}", run.stdout);
+        }
+        assert!(!run.stdout.contains("topsecret"), "{}", run.stdout);
+    }
 }
