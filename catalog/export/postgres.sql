@@ -22,8 +22,15 @@ set client_min_messages = warning;
 
 -- name: schema
 set client_min_messages = warning;
-create schema if not exists dbdyno;
-comment on schema dbdyno is 'made by dbdyno';
+-- the comment tells that it may be dropped again: a schema that is there already is somebody else's
+do $$
+begin
+  if to_regnamespace('dbdyno') is null then
+    create schema dbdyno;
+    comment on schema dbdyno is 'made by dbdyno';
+  end if;
+end
+$$;
 
 -- name: schema-drop
 do $$

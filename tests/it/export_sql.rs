@@ -92,13 +92,35 @@ fn the_scripts_for_psql_load_and_run() {
     let client = psql(&desk);
     let workloads = [("SRV-QUERY25", 2), ("LGWR-LAT", 2), ("CPU-FIBONACCI", 1), ("DA-INDEX", 1), ("TP-MIXED1", 1)];
     whole_way("postgres", &client, &workloads, &desk);
-    let left = Command::new("psql")
-        .args(client.split(' ').skip(1))
-        .args(["-c", "select count(*) from pg_namespace where nspname = 'dbdyno'"])
-        .output()
-        .unwrap();
-    assert_eq!(String::from_utf8(left.stdout).unwrap().trim(), "0", "drop.sql removes our schema");
+    let left = ask(&client, "-c", "select count(*) from pg_namespace where nspname = 'dbdyno'");
+    assert_eq!(left, "0", "drop.sql removes our schema");
     server.stop_and_remove().unwrap();
+}
+
+/// What the client prints of a query.
+fn ask(client: &str, option: &str, sql: &str) -> String {
+    let mut words = client.split(' ');
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).args([option, sql]);
+    done(command.output().unwrap(), sql).ok().stdout.trim().to_string()
+}
+
+#[cfg(feature = "mariadb")]
+#[test]
+fn a_schema_that_somebody_else_made_is_not_marked_as_ours_and_stays() {
+    for engine in ["postgres", "mariadb"] {
+        let desk = Desk::new();
+        let server = start(engine, &desk);
+        let (client, option) = if engine == "postgres" { (psql(&desk), "-c") } else { (mariadb_client(&desk), "-e") };
+        ask(&client, option, "create schema dbdyno");
+        let dir = export(&desk, engine, &["SRV-QUERY1"]);
+        for script in ["create.sql", "drop.sql"] {
+            feed(&client, &dir.join(script));
+        }
+        let left = "select count(*) from information_schema.schemata where schema_name = 'dbdyno'";
+        assert_eq!(ask(&client, option, left), "1", "{engine}");
+        server.stop_and_remove().unwrap();
+    }
 }
 
 #[cfg(feature = "mariadb")]
