@@ -1,19 +1,18 @@
 //! Checks of the whole catalogue that no single file can make: names, references, expressions, SQL blocks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::model::params::BATCH;
-use crate::model::{Bind, Drive, Expr, Facts, Param, Part, Workload};
-use crate::sql::{Block, Values, bind_names, fill, placeholders};
+use crate::model::{Bind, Expr, Facts, Param, Part, Workload};
 
-use super::{Catalog, Entry, check_claims, check_suite};
+use super::{Catalog, Entry, check_blocks, check_claims, check_suite};
 
 /// Own counts that claims may use beside counters and facts.
 pub(super) const COUNTS: [&str; 6] = ["ops", "rows", "commits", "units", "s", "job_s"];
 pub(super) const TABLES: [&str; 2] = ["small", "big"];
 /// The table that a parameter chooses.
-const CHOSEN: &str = "table";
+pub(super) const CHOSEN: &str = "table";
 
 /// Checks everything.
 ///
@@ -66,9 +65,7 @@ fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
     findings.extend(parts(catalog, workload));
     findings.extend(expressions(workload));
     findings.extend(check_claims::findings(catalog, workload, engines));
-    let runs_on = engines.iter().filter(|engine| !workload.unsupported.contains_key(**engine));
-    findings.extend(runs_on.flat_map(|engine| on_engine(catalog, entry, engine)));
-    findings.extend(around(entry, engines));
+    findings.extend(check_blocks::findings(catalog, entry, engines));
     findings
 }
 
@@ -167,13 +164,13 @@ pub(super) fn sample_facts(workload: &Workload) -> Facts {
     numeric.chain(data).chain(of_test).collect()
 }
 
-fn data_fact_names() -> impl Iterator<Item = String> {
+pub(super) fn data_fact_names() -> impl Iterator<Item = String> {
     let of_table = |table| ["rows", "key25", "key125", "key320", "mb", "parts"].map(|fact| format!("{table}_{fact}"));
     TABLES.into_iter().flat_map(of_table)
 }
 
 /// Facts of the table that a parameter chooses.
-fn chosen_fact_names(workload: &Workload) -> Vec<String> {
+pub(super) fn chosen_fact_names(workload: &Workload) -> Vec<String> {
     let facts = ["rows", "key25", "key125", "key320"].map(|fact| format!("{CHOSEN}_{fact}"));
     if workload.params.iter().any(|param| !param.table.is_empty()) { facts.into() } else { Vec::new() }
 }
@@ -197,102 +194,4 @@ fn expressions(workload: &Workload) -> Vec<String> {
     let findings = plain.into_iter().filter_map(|expr| expr.eval(&facts).err());
     let counted = of_claims.chain(routine_rows).filter_map(|expr| expr.eval(&with_counts).err());
     findings.chain(counted).collect()
-}
-
-/// Blocks of every drive that the workload has on an engine: present, only known names, only declared binds.
-fn on_engine(catalog: &Catalog, entry: &Entry, engine: &str) -> Vec<String> {
-    let workload = &entry.workload;
-    if !workload.parts.is_empty() {
-        return Vec::new();
-    }
-    let drivable = |drive: Drive| {
-        let of_engine = format!("{engine}.{}", drive.name());
-        !workload.undrivable.contains_key(drive.name()) && !workload.undrivable.contains_key(&of_engine)
-    };
-    let mut findings = Vec::new();
-    let driven = workload.bulk || unwritten(entry, engine) || catalog.harness(engine).is_empty();
-    if !driven && drivable(Drive::Database) {
-        findings.extend(block(entry, engine, "body", None));
-    }
-    if !workload.bulk && drivable(Drive::Client) {
-        if workload.client.is_empty() {
-            findings.push("it has no client branch, and 'undrivable' does not say why".into());
-        }
-        let steps = workload.client.iter().flat_map(|branch| &branch.steps);
-        let declared: BTreeSet<&str> = workload.binds.keys().map(String::as_str).collect();
-        findings.extend(steps.flat_map(|step| block(entry, engine, step, Some(&declared))));
-        findings.extend(answer(entry, engine));
-    }
-    findings
-        .extend(entry.blocks.resolve(engine, &workload.id, "declare").and_then(|found| names(workload, found, &[])));
-    findings
-}
-
-/// Nobody wrote anything for this engine in the folder, but the workload has a form that a client can drive: that is how
-/// it runs there. So a user's own workload need not be written for engines that the user does not have.
-fn unwritten(entry: &Entry, engine: &str) -> bool {
-    !entry.workload.client.is_empty() && !entry.blocks.engines().any(|known| known == engine)
-}
-
-fn answer(entry: &Entry, engine: &str) -> Vec<String> {
-    let Some(answer) = &entry.workload.answer else { return Vec::new() };
-    let declared = answer.binds.keys().map(String::as_str).collect();
-    answer.step.iter().flat_map(|step| block(entry, engine, step, Some(&declared))).collect()
-}
-
-/// Findings of one block; `binds` are the names that it may bind, none = any (bodies have no binds).
-fn block(entry: &Entry, engine: &str, short: &str, binds: Option<&BTreeSet<&str>>) -> Vec<String> {
-    let Some(found) = entry.blocks.resolve(engine, &entry.workload.id, short) else {
-        return vec![format!(
-            "there is no block '{}.{short}' or '{short}' for {engine}, and no 'unsupported' or 'undrivable' says why",
-            entry.workload.id
-        )];
-    };
-    let unknown =
-        binds.and_then(|binds| bind_names(&found.text).into_iter().find(|name| !binds.contains(name.as_str())));
-    let unknown =
-        unknown.map(|name| format!("{}: block {} binds :{name}, which is not declared", found.place(), found.name));
-    names(&entry.workload, found, &[]).into_iter().chain(unknown).collect()
-}
-
-/// A `{{name}}` that nothing gives.
-fn names(workload: &Workload, block: &Block, also: &[&str]) -> Option<String> {
-    let known = |name: &str| {
-        let fact = data_fact_names().any(|fact| fact == name && !name.ends_with("_mb") && !name.ends_with("_parts"));
-        let param = workload.params.iter().any(|param| param.name == name);
-        let chosen = chosen_fact_names(workload);
-        let chosen = chosen.iter().any(|fact| fact == name) || !chosen.is_empty() && name == CHOSEN;
-        fact || param || chosen || TABLES.contains(&name) || matches!(name, "prefix" | "pad") || also.contains(&name)
-    };
-    let (range, name) = placeholders(&block.text).into_iter().find(|(_, name)| !known(name))?;
-    Some(format!("{}: block {} uses the unknown {{{{{name}}}}}", block.place_at(range.start), block.name))
-}
-
-/// Setup, teardown and session: every block must exist for some engine; where it does not, there is nothing to do.
-fn around(entry: &Entry, engines: &[&str]) -> Vec<String> {
-    let workload = &entry.workload;
-    let blocks = workload.setup.iter().chain(&workload.teardown).chain(&workload.session);
-    let finding = |short: &String| {
-        let short_names = block_names(workload, short);
-        let of_engine =
-            |engine| short_names.iter().filter_map(move |name| entry.blocks.resolve(engine, &workload.id, name));
-        let found: Vec<_> = engines.iter().flat_map(|engine| of_engine(engine)).collect();
-        match found.is_empty() && !engines.is_empty() {
-            true => Some(format!("there is no block '{short}' for any engine")),
-            false => found.into_iter().find_map(|block| names(workload, block, &["jobs"])),
-        }
-    };
-    blocks.filter_map(finding).collect()
-}
-
-/// The names that a block's name with `{{param}}` in it may stand for.
-fn block_names(workload: &Workload, short: &str) -> Vec<String> {
-    let with = |names: Vec<String>, param: &Param| {
-        let named = |name: &String, value: &String| fill(name, &Values::from([(param.name.clone(), value.clone())]));
-        match param.values.as_slice() {
-            [] => names,
-            values => names.iter().flat_map(|name| values.iter().map(move |value| named(name, value))).collect(),
-        }
-    };
-    workload.params.iter().fold(vec![short.to_string()], with)
 }

@@ -12,6 +12,7 @@ use crate::model::{Effect, Workload};
 use crate::sql::{Block, BlockSet};
 
 mod check;
+mod check_blocks;
 mod check_claims;
 mod check_suite;
 mod files;

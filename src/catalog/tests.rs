@@ -67,6 +67,22 @@ fn broken_files_are_named_with_their_line() {
 }
 
 #[test]
+fn a_block_includes_others_of_its_group_one_level_deep() {
+    let sql =
+        |row: &str| format!("-- name: T-ONE.get\nselect\n  {{{{row}}}} from {{{{small}}}}\n-- name: row\nid,\n{row}\n");
+    loaded(GROUP, &sql("a from {{small}} where id = :key")).unwrap_or_else(|error| panic!("{error}"));
+    let refused = |row: &str| refused(GROUP, &sql(row));
+    let unknown = refused("{{columns}}");
+    assert!(unknown.contains("common.sql:6: block row uses the unknown {{columns}}"), "{unknown}");
+    let itself = refused("{{row}}");
+    assert!(itself.contains("common.sql:6: block row is included itself and cannot include {{row}}"), "{itself}");
+    let third = refused("{{third}}\n-- name: third\na");
+    assert!(third.contains("common.sql:6: block row is included itself and cannot include {{third}}"), "{third}");
+    let bind = refused(":id");
+    assert!(bind.contains("common.sql:4: block row binds :id, which is not declared"), "{bind}");
+}
+
+#[test]
 fn names_are_unique_over_ids_and_aliases() {
     let twice = format!("{GROUP}{}", &GROUP[GROUP.find("\n[[workload]]").unwrap()..]);
     assert!(refused(&twice, SQL).contains("workload T-ONE is already defined at"), "{}", refused(&twice, SQL));

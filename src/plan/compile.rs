@@ -7,7 +7,7 @@ use crate::engine::Capabilities;
 use crate::error::{Error, Result};
 use crate::model::params::{BATCH, READ_TX};
 use crate::model::{BoundStatement, Branch, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine};
-use crate::sql::{Block, Values, bind, fill, statement, substitute};
+use crate::sql::{Block, Values, bind, fill, placeholders, statement, substitute};
 
 use super::params::{self, Params};
 use super::{hash, values};
@@ -104,7 +104,7 @@ impl Compiler<'_> {
     fn around(&self, names: &[String]) -> Result<Vec<String>> {
         let names = names.iter().map(|name| self.block_name(name));
         let blocks = names.filter_map(|name| self.find(&name)).collect::<Vec<_>>().into_iter();
-        let sql = blocks.map(|block| Ok(statement(&substitute(block, &self.values, LATE)?).to_string()));
+        let sql = blocks.map(|block| Ok(statement(&self.text(block, &self.values, LATE)?).to_string()));
         sql.filter(|sql| sql.as_ref().map_or(true, |sql| !sql.is_empty())).collect()
     }
 
@@ -117,8 +117,20 @@ impl Compiler<'_> {
         fill(name, &values)
     }
 
+    /// The text of a block with its values, and with the group's block of that name for a `{{name}}` that is no value.
+    fn text(&self, block: &Block, values: &Values, late: &[&str]) -> Result<String> {
+        let mut values = values.clone();
+        for (_, name) in placeholders(&block.text).into_iter().filter(|(_, name)| !late.contains(name)) {
+            let included = self.entry.blocks.get(self.target.engine, name).filter(|_| !values.contains_key(name));
+            if let Some(included) = included {
+                values.insert(name.into(), substitute(included, &self.values, late)?);
+            }
+        }
+        substitute(block, &values, late)
+    }
+
     fn bound(&self, block: &Block, values: &Values) -> Result<BoundStatement> {
-        let text = substitute(block, values, &[])?;
+        let text = self.text(block, values, &[])?;
         let bound = bind(statement(&text), self.target.capabilities.placeholder);
         Ok(BoundStatement { name: block.name.clone(), sql: bound.sql, binds: bound.binds })
     }
@@ -184,9 +196,9 @@ impl Compiler<'_> {
             true => "procedure",
             false => "function",
         };
-        let body = substitute(self.block("body")?, &self.values, &[])?;
-        let declare =
-            self.find("declare").map(|block| substitute(block, &self.values, &[])).transpose()?.unwrap_or_default();
+        let body = self.text(self.block("body")?, &self.values, &[])?;
+        let declare = self.find("declare").map(|block| self.text(block, &self.values, &[])).transpose()?;
+        let declare = declare.unwrap_or_default();
         let texts = [body.as_str(), declare.as_str()].into_iter();
         let digest = hash::of_texts(self.entry.workload.revision, params, texts, 8);
         let name = format!("{}w_{}_{digest}", self.target.capabilities.prefix, object_name(&self.entry.workload.id));

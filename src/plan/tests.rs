@@ -118,7 +118,8 @@ about = "rows"
 const COMMON: &str = "-- name: T-READ.get\nselect * from {{small}} where key25 = :key limit {{rows}};\n\
 -- name: change\nupdate {{big}} set status = 1 where id = :id;\n-- name: look\nselect :id::int\n-- name: one\nselect 1\n\
 -- name: twice\nselect 1 where :id between :id - 1 and :id and :job = 1;\n\
--- name: own-rowid\ncreate table own (org text default '{{org}}');\n";
+-- name: own-rowid\ncreate table own (\n  {{columns}});\n\
+-- name: columns\norg text default '{{org}}',\njobs int default {{jobs}}\n";
 const SERVER: &str = "-- name: T-READ.body\nperform 1 from {{small}};\n-- name: T-WRITE.declare\nv int;\n\
 -- name: T-WRITE.body\nupdate {{big}} set status = 2;\ncommit;\n-- name: make\ncreate table {{prefix}}own (jobs int default {{jobs}});\n\
 -- name: T-OWN.body\nnull;\n-- name: relax-1\nset relaxed = on;\n-- name: relax-0\n-- nothing: it is the default\n\
@@ -425,9 +426,10 @@ fn parameters_choose_blocks_and_a_session_has_settings_of_its_own() {
         (part.setup.concat(), part.session.concat())
     };
     let heap = "create table dbdyno.own () using heap".to_string();
+    let included = "create table own (\n  org text default 'default',\n  jobs int default {{jobs}})";
     assert_eq!(own("T-OWN", server()), (heap.clone(), "set relaxed = on".into()));
     assert_eq!(own("T-OWN:relaxed=0,org=heap", server()), (heap, String::new()));
-    assert_eq!(own("T-OWN", lite()), ("create table own (org text default 'default')".into(), String::new()));
+    assert_eq!(own("T-OWN", lite()), (included.into(), String::new()));
     let line = refused("T-OWN:relaxed=1", lite());
     assert!(line.contains("T-OWN cannot run on lite: relaxed=1 is not available: it always waits"), "{line}");
     let captions: Vec<_> = show(&planned("T-OWN", server()).selections[0]).into_iter().map(|p| p.caption).collect();
