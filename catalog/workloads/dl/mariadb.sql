@@ -1,17 +1,25 @@
+-- name: columns
+-- those of the data set's tables, after the id
+key25 int not null, key125 int not null, key320 int not null, region int not null,
+  booked_on date not null, amount decimal(12, 2) not null, quantity int not null, status int not null,
+  code varchar(32) not null, filler varchar(200) not null
+
+-- name: row_values
+-- the formulas of the data set, of the id i, its last nine digits n and the hashes h1 and h2
+i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
+  date '2024-01-01' + interval h2 % 731 day, (1 + h1 div 8 % 1000000) / 100, 1 + h2 div 731 % 100, 0,
+  concat(h1 + 3000000000, h2 + 3000000000, n + 100000000000), concat('{{pad}}', n + 100000000000)
+
 -- name: create-buffer-iot
 create table {{prefix}}dl_buffer (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount decimal(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null,
+  id bigint not null, {{columns}},
   primary key (id)
 ) engine = innodb
 
 -- name: create-buffer-iot-list
 -- a partition per region; a primary key must have the partition key in it
 create table {{prefix}}dl_buffer (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount decimal(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null,
+  id bigint not null, {{columns}},
   primary key (id, region)
 ) engine = innodb
 partition by list (region) (
@@ -23,17 +31,13 @@ partition by list (region) (
 -- name: create-direct-iot
 -- InnoDB's own organisation: the primary key is the table
 create table {{prefix}}dl_direct (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount decimal(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null,
+  id bigint not null, {{columns}},
   primary key (id)
 ) engine = innodb
 
 -- name: create-direct-iot-list
 create table {{prefix}}dl_direct (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount decimal(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null,
+  id bigint not null, {{columns}},
   primary key (id, region)
 ) engine = innodb
 partition by list (region) (
@@ -45,9 +49,7 @@ partition by list (region) (
 -- name: create-direct-range-hash
 -- as the data set's big table of this organisation: half-years, and in each 8 partitions by the hash of the id
 create table {{prefix}}dl_direct (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount decimal(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null,
+  id bigint not null, {{columns}},
   primary key (id, booked_on)
 ) engine = innodb
 partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 8 (
@@ -61,9 +63,7 @@ alter table {{prefix}}dl_direct row_format = compressed key_block_size = 8
 
 -- name: create-stream
 create table {{prefix}}dl_stream (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount decimal(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null,
+  id bigint not null, {{columns}},
   primary key (id)
 ) engine = innodb
 
@@ -100,9 +100,7 @@ set v_commits = v_commits + 1;
 
 -- name: DL-BUFFER.insert
 insert into {{prefix}}dl_buffer
-select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
-  date '2024-01-01' + interval h2 % 731 day, (1 + h1 div 8 % 1000000) / 100, 1 + h2 div 731 % 100, 0,
-  concat(h1 + 3000000000, h2 + 3000000000, n + 100000000000), concat('{{pad}}', n + 100000000000)
+select {{row_values}}
 from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
       from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
             from (select :seq as i, :seq % 1000000000 as n) as one) as two) as three
@@ -118,9 +116,7 @@ if v_last is null then
   where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
 end if;
 insert into {{prefix}}dl_stream
-select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
-  date '2024-01-01' + interval h2 % 731 day, (1 + h1 div 8 % 1000000) / 100, 1 + h2 div 731 % 100, 0,
-  concat(h1 + 3000000000, h2 + 3000000000, n + 100000000000), concat('{{pad}}', n + 100000000000)
+select {{row_values}}
 from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
       from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
             from (select v_last + seq as i, (v_last + seq) % 1000000000 as n from seq_1_to_{{rpt}}) as one) as two) as three;
@@ -131,9 +127,7 @@ set v_commits = v_commits + 1;
 -- name: DL-STREAM.insert
 -- the array :seq of a job (job * 10^12 + 1, 2, ...): ids job * 10^12 + (number - 1) * rpt + 1 and on
 insert into {{prefix}}dl_stream
-select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
-  date '2024-01-01' + interval h2 % 731 day, (1 + h1 div 8 % 1000000) / 100, 1 + h2 div 731 % 100, 0,
-  concat(h1 + 3000000000, h2 + 3000000000, n + 100000000000), concat('{{pad}}', n + 100000000000)
+select {{row_values}}
 from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
       from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
             from (select base + seq as i, (base + seq) % 1000000000 as n

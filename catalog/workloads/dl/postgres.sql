@@ -1,15 +1,24 @@
+-- name: columns
+-- those of the data set's tables, after the id
+key25 int not null, key125 int not null, key320 int not null, region int not null,
+  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
+  code varchar(32) not null, filler varchar(200) not null
+
+-- name: row_values
+-- the formulas of the data set, of the id i, its last nine digits n and the hashes h1 and h2
+i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
+  date '2024-01-01' + (h2 % 731)::int, (1 + h1 / 8 % 1000000) * 0.01, 1 + h2 / 731 % 100, 0,
+  (h1 + 3000000000)::text || (h2 + 3000000000)::text || (n + 100000000000)::text,
+  '{{pad}}' || (n + 100000000000)::text
+
 -- name: create-buffer-heap
 create table {{prefix}}dl_buffer (
-  id bigint primary key, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null)
+  id bigint primary key, {{columns}})
 
 -- name: create-buffer-heap-list
 -- a partition per region; a primary key must have the partition key in it
 create table {{prefix}}dl_buffer (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null,
+  id bigint not null, {{columns}},
   primary key (id, region)
 ) partition by list (region);
 do $$
@@ -23,15 +32,11 @@ $$
 -- name: create-direct-heap
 -- the types of the data set's tables: rows come in binary form
 create table {{prefix}}dl_direct (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null)
+  id bigint not null, {{columns}})
 
 -- name: create-direct-heap-list
 create table {{prefix}}dl_direct (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null
+  id bigint not null, {{columns}}
 ) partition by list (region);
 do $$
 begin
@@ -44,9 +49,7 @@ $$
 -- name: create-direct-range-list
 -- as the data set's big table of this organisation: half-years, and in each a partition per region
 create table {{prefix}}dl_direct (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null
+  id bigint not null, {{columns}}
 ) partition by range (booked_on);
 do $$
 declare
@@ -67,9 +70,7 @@ $$
 -- name: create-direct-range-hash
 -- half-years, and in each 8 partitions by the hash of the id
 create table {{prefix}}dl_direct (
-  id bigint not null, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null
+  id bigint not null, {{columns}}
 ) partition by range (booked_on);
 do $$
 declare
@@ -89,9 +90,7 @@ $$
 
 -- name: create-stream
 create table {{prefix}}dl_stream (
-  id bigint primary key, key25 int not null, key125 int not null, key320 int not null, region int not null,
-  booked_on date not null, amount numeric(12, 2) not null, quantity int not null, status int not null,
-  code varchar(32) not null, filler varchar(200) not null)
+  id bigint primary key, {{columns}})
 
 -- name: relax-1
 set synchronous_commit = off
@@ -123,10 +122,7 @@ v_commits := v_commits + 1;
 
 -- name: DL-BUFFER.insert
 insert into {{prefix}}dl_buffer
-select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
-  date '2024-01-01' + (h2 % 731)::int, (1 + h1 / 8 % 1000000) * 0.01, 1 + h2 / 731 % 100, 0,
-  (h1 + 3000000000)::text || (h2 + 3000000000)::text || (n + 100000000000)::text,
-  '{{pad}}' || (n + 100000000000)::text
+select {{row_values}}
 from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
       from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
             from (select cast(:seq as bigint) as i, cast(:seq as bigint) % 1000000000 as n) one) two) three
@@ -139,10 +135,7 @@ v_last bigint := coalesce((select max(id) from {{prefix}}dl_stream
 
 -- name: DL-STREAM.body
 insert into {{prefix}}dl_stream
-select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
-  date '2024-01-01' + (h2 % 731)::int, (1 + h1 / 8 % 1000000) * 0.01, 1 + h2 / 731 % 100, 0,
-  (h1 + 3000000000)::text || (h2 + 3000000000)::text || (n + 100000000000)::text,
-  '{{pad}}' || (n + 100000000000)::text
+select {{row_values}}
 from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
       from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
             from (select v_last + r as i, (v_last + r) % 1000000000 as n
@@ -156,10 +149,7 @@ v_commits := v_commits + 1;
 -- name: DL-STREAM.insert
 -- the array :seq of a job (job * 10^12 + 1, 2, ...): ids job * 10^12 + (number - 1) * rpt + 1 and on
 insert into {{prefix}}dl_stream
-select i, 1 + (i - 1) % {{small_key25}}, 1 + (i - 1) % {{small_key125}}, 1 + (i - 1) % {{small_key320}}, 1 + h1 % 8,
-  date '2024-01-01' + (h2 % 731)::int, (1 + h1 / 8 % 1000000) * 0.01, 1 + h2 / 731 % 100, 0,
-  (h1 + 3000000000)::text || (h2 + 3000000000)::text || (n + 100000000000)::text,
-  '{{pad}}' || (n + 100000000000)::text
+select {{row_values}}
 from (select i, n, h1, (h1 * h1 + n) % 2147483647 as h2
       from (select i, n, (n * 1327217885 + 12345) % 2147483647 as h1
             from (select base + r as i, (base + r) % 1000000000 as n

@@ -1,7 +1,7 @@
 -- Database drive of the SRV group. PERFORM runs the query to its end and copies every row found, all columns, out of
 -- the buffer into the memory of the session; ROW_COUNT is the executor's own count of them.
 
--- name: SRV-QUERY1.declare
+-- name: declare
 v_count bigint;
 
 -- name: SRV-QUERY1.body
@@ -9,40 +9,25 @@ perform * from {{small}} where id = 1 + (v_seed * {{small_rows}} >> 31);
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
--- name: SRV-QUERY25.declare
-v_count bigint;
-
 -- name: SRV-QUERY25.body
 perform * from {{small}} where key25 = 1 + (v_seed * {{small_key25}} >> 31);
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
-
--- name: SRV-QUERY320.declare
-v_count bigint;
 
 -- name: SRV-QUERY320.body
 perform * from {{small}} where key320 = 1 + (v_seed * {{small_key320}} >> 31);
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
--- name: SRV-REPORT.declare
-v_count bigint;
-
 -- name: SRV-REPORT.body
 perform * from {{small}} where key125 = 1 + (v_seed * {{small_key125}} >> 31);
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
--- name: SRV-SCAN.declare
-v_count bigint;
-
 -- name: SRV-SCAN.body
 perform * from {{small}} where quantity = -1;
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
-
--- name: SRV-UPDATE1.declare
-v_count bigint;
 
 -- name: SRV-UPDATE1.body
 update {{small}} set status = status + 1 where id = 1 + (v_seed * {{small_rows}} >> 31);

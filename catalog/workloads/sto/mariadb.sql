@@ -3,7 +3,7 @@
 -- name: parallel
 -- nothing: one thread per statement
 
--- name: STO-READ.declare
+-- name: declare
 declare v_id, v_key25, v_key125, v_key320, v_region, v_quantity, v_status, v_count bigint;
 declare v_booked_on date;
 declare v_amount decimal(12,2);
@@ -19,11 +19,7 @@ select count(*), max(id + 0), max(key25 + 0), max(key125 + 0), max(key320 + 0), 
 set v_rows = v_rows + v_count;
 
 -- name: STO-RANDOM.declare
-declare v_id, v_key25, v_key125, v_key320, v_region, v_quantity, v_status, v_count bigint;
-declare v_booked_on date;
-declare v_amount decimal(12,2);
-declare v_code varchar(32);
-declare v_filler varchar(200);
+{{declare}}
 declare v_key bigint;
 
 -- name: STO-RANDOM.body
@@ -47,11 +43,7 @@ select b.*
  where part.seq < {{rows}} div 320
 
 -- name: STO-SCATTER.declare
-declare v_id, v_key25, v_key125, v_key320, v_region, v_quantity, v_status, v_count bigint;
-declare v_booked_on date;
-declare v_amount decimal(12,2);
-declare v_code varchar(32);
-declare v_filler varchar(200);
+{{declare}}
 declare v_key bigint;
 
 -- name: STO-SCATTER.body
@@ -73,6 +65,9 @@ declare v_amount decimal(12,2);
 select count(*), max(id + 0), max(quantity), max(amount) into v_count, v_id, v_quantity, v_amount
   from {{big}} where quantity = 7;
 set v_rows = v_rows + v_count;
+
+-- name: STO-WRITE.declare
+-- nothing: no row is fetched
 
 -- name: STO-WRITE.body
 -- Eight rows fill a page of 16 kB. "for export" writes all pages of the table and syncs the file.

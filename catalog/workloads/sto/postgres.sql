@@ -1,11 +1,11 @@
+-- name: declare
+v_count bigint;
+
 -- name: parallel
 -- So many processes for a scan, the session's own included, whatever the planner thinks of the table's size.
 select set_config('max_parallel_workers_per_gather', ({{threads}} - 1)::text, false),
   set_config('parallel_setup_cost', '0', false), set_config('parallel_tuple_cost', '0', false),
   set_config('min_parallel_table_scan_size', '0', false)
-
--- name: STO-READ.declare
-v_count bigint;
 
 -- name: STO-READ.body
 perform * from {{big}} where quantity = -1;
@@ -51,9 +51,6 @@ perform b.* from generate_series(0, {{rows}} / 320 - 1) as part
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
 
--- name: STO-OFFLOAD.declare
-v_count bigint;
-
 -- name: STO-OFFLOAD.body
 perform id, quantity, amount from {{big}} where quantity = 7;
 get diagnostics v_count = row_count;
@@ -72,9 +69,6 @@ begin
   end loop;
 end
 $$
-
--- name: STO-WRITE.declare
-v_count bigint;
 
 -- name: STO-WRITE.body
 -- Four rows fill a block of 8 kB, and CREATE TABLE AS writes its blocks by itself, past the buffer cache. A checkpoint syncs

@@ -3,13 +3,18 @@
 -- copy the rows into a temporary table first. Columns with an index go through bit_xor, since their maximum would be looked up in
 -- the index once more. A routine that commits does one op; its reads commit by themselves.
 
--- name: TP-LOOKUP.declare
+-- name: declare
 declare v_id bigint;
 declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
 declare v_booked_on date;
 declare v_amount decimal(12,2);
 declare v_code varchar(32);
 declare v_filler varchar(200);
+
+-- name: all_columns
+select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
+  max(quantity), max(status), max(code), max(filler)
+into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
 
 -- name: TP-LOOKUP.body
 select * into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
@@ -17,12 +22,7 @@ from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
 set v_rows = v_rows + row_count();
 
 -- name: TP-SELECT32.declare
-declare v_id bigint;
-declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
-declare v_booked_on date;
-declare v_amount decimal(12,2);
-declare v_code varchar(32);
-declare v_filler varchar(200);
+{{declare}}
 declare v_select int;
 
 -- name: TP-SELECT32.body
@@ -54,28 +54,16 @@ commit;
 set v_commits = v_commits + 1;
 
 -- name: TP-REPORT.declare
-declare v_id bigint;
-declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
-declare v_booked_on date;
-declare v_amount decimal(12,2);
-declare v_code varchar(32);
-declare v_filler varchar(200);
+{{declare}}
 declare v_count bigint;
 
 -- name: TP-REPORT.body
-select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
-  max(quantity), max(status), max(code), max(filler)
-into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+{{all_columns}}
 from {{big}} where key25 = 1 + (v_seed * {{big_key25}} >> 31);
 set v_rows = v_rows + v_count;
 
 -- name: TP-LIGHT.declare
-declare v_id bigint;
-declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
-declare v_booked_on date;
-declare v_amount decimal(12,2);
-declare v_code varchar(32);
-declare v_filler varchar(200);
+{{declare}}
 declare v_key bigint;
 
 -- name: TP-LIGHT.body
@@ -97,12 +85,7 @@ else
 end if;
 
 -- name: TP-MEDIUM.declare
-declare v_id bigint;
-declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
-declare v_booked_on date;
-declare v_amount decimal(12,2);
-declare v_code varchar(32);
-declare v_filler varchar(200);
+{{declare}}
 declare v_key, v_count bigint;
 
 -- name: TP-MEDIUM.body
@@ -111,9 +94,7 @@ set v_key = 1 + (v_seed * {{big_key25}} >> 31);
 set v_seed = v_seed * 48271 % 2147483647;
 if v_seed * 100 >> 31 < {{update_pct}} then
   start transaction;
-  select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
-    max(quantity), max(status), max(code), max(filler)
-  into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  {{all_columns}}
   from {{big}} where key25 = v_key for update;
   set v_rows = v_rows + v_count;
   update {{big}} set status = status + 1, amount = amount + 1 where key25 = v_key;
@@ -121,20 +102,13 @@ if v_seed * 100 >> 31 < {{update_pct}} then
   commit;
   set v_commits = v_commits + 1;
 else
-  select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
-    max(quantity), max(status), max(code), max(filler)
-  into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  {{all_columns}}
   from {{big}} where key25 = v_key;
   set v_rows = v_rows + v_count;
 end if;
 
 -- name: TP-HEAVY.declare
-declare v_id bigint;
-declare v_key25, v_key125, v_key320, v_region, v_quantity, v_status int;
-declare v_booked_on date;
-declare v_amount decimal(12,2);
-declare v_code varchar(32);
-declare v_filler varchar(200);
+{{declare}}
 declare v_key, v_count bigint;
 
 -- name: TP-HEAVY.body
@@ -143,9 +117,7 @@ set v_key = 1 + (v_seed * {{big_key125}} >> 31);
 set v_seed = v_seed * 48271 % 2147483647;
 if v_seed * 100 >> 31 < {{update_pct}} then
   start transaction;
-  select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
-    max(quantity), max(status), max(code), max(filler)
-  into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  {{all_columns}}
   from {{big}} where key125 = v_key for update;
   set v_rows = v_rows + v_count;
   update {{big}} set status = status + 1, amount = amount + 1 where key125 = v_key;
@@ -153,9 +125,7 @@ if v_seed * 100 >> 31 < {{update_pct}} then
   commit;
   set v_commits = v_commits + 1;
 else
-  select count(*), bit_xor(id), bit_xor(key25), bit_xor(key125), bit_xor(key320), max(region), max(booked_on), max(amount),
-    max(quantity), max(status), max(code), max(filler)
-  into v_count, v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  {{all_columns}}
   from {{big}} where key125 = v_key;
   set v_rows = v_rows + v_count;
 end if;

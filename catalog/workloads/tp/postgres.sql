@@ -1,15 +1,12 @@
 -- Database drive of the TP group. The draw for read or update is one of its own, independent of the key.
 
--- name: TP-LOOKUP.declare
+-- name: declare
 v_count bigint;
 
 -- name: TP-LOOKUP.body
 perform * from {{big}} where id = 1 + (v_seed * {{big_rows}} >> 31);
 get diagnostics v_count = row_count;
 v_rows := v_rows + v_count;
-
--- name: TP-SELECT32.declare
-v_count bigint;
 
 -- name: TP-SELECT32.body
 for v_select in 1..32 loop
@@ -18,9 +15,6 @@ for v_select in 1..32 loop
   get diagnostics v_count = row_count;
   v_rows := v_rows + v_count;
 end loop;
-
--- name: TP-UPDATE32.declare
-v_count bigint;
 
 -- name: TP-UPDATE32.body
 for v_update in 1..32 loop
@@ -32,9 +26,6 @@ for v_update in 1..32 loop
 end loop;
 commit;
 v_commits := v_commits + 1;
-
--- name: TP-REPORT.declare
-v_count bigint;
 
 -- name: TP-REPORT.body
 perform * from {{big}} where key25 = 1 + (v_seed * {{big_key25}} >> 31);
