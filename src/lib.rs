@@ -1,5 +1,8 @@
 //! dbdyno, a dynamometer for database platforms. `ARCHITECTURE.md` is the map of this crate.
 
+// `print!` and `eprint!` panic where nobody reads; `cli::out` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod analysis;
 pub mod campaign;
 pub mod catalog;

@@ -9,9 +9,10 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::context::Context;
-use super::live_table;
+use super::{live_table, out};
 use crate::campaign::Event;
 use crate::dataset::LoadEvent;
+use crate::error::{Error, Result};
 use crate::model::{Selection, TestResult};
 
 /// While it is not known how much there is to do.
@@ -44,6 +45,8 @@ struct State {
     now: String,
     /// Estimated length of all tests, in s.
     total_s: f64,
+    /// Why a row could not be written.
+    unwritten: Option<Error>,
 }
 
 impl Console {
@@ -68,8 +71,12 @@ impl Console {
     }
 
     /// Ends the progress display.
-    pub fn finish(&self) {
+    ///
+    /// # Errors
+    /// If a row of the table could not be written.
+    pub fn finish(&self) -> Result<()> {
         self.bar.finish_and_clear();
+        self.state().unwritten.take().map_or(Ok(()), Err)
     }
 
     /// Shows one event.
@@ -135,7 +142,7 @@ impl Console {
     /// A line of progress on standard error, above the bar.
     fn line(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| eprintln!("{text}"));
+            self.bar.suspend(|| out::tell(text));
         }
     }
 
@@ -176,8 +183,15 @@ impl Console {
         let header = first.then(|| live_table::header(self.width));
         self.bar.suspend(|| {
             for line in header.as_deref().into_iter().chain([row]) {
-                if self.rows_to_stdout { super::out::print(line) } else { eprintln!("{line}") }
+                if self.rows_to_stdout { self.print(line) } else { out::tell(line) }
             }
         });
+    }
+
+    /// A line on standard output. A run does not end because its table cannot be written: that is said when it is over.
+    fn print(&self, line: &str) {
+        if let Err(error) = out::print(line) {
+            self.state().unwritten.get_or_insert(error);
+        }
     }
 }

@@ -31,11 +31,14 @@ pub fn main() -> ExitCode {
     };
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("dbdyno: {error}");
-            ExitCode::from(error.kind.exit_code())
-        }
+        Err(error) => failed(&error),
     }
+}
+
+/// Says an error as one line and gives its exit code.
+fn failed(error: &Error) -> ExitCode {
+    out::tell(&format!("dbdyno: {error}"));
+    ExitCode::from(error.kind.exit_code())
 }
 
 fn dispatch(cli: Cli) -> Result<()> {
@@ -72,16 +75,14 @@ fn default_command() -> Command {
 /// Help and version are printed as they are; an error becomes one line, with clap's tip if it has one.
 fn no_command(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        out::print(&error.render().to_string());
-        return ExitCode::SUCCESS;
+        return out::print(&error.render().to_string()).map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
     }
     let rendered = error.render().to_string();
     let error = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => incomplete(&rendered),
         _ => usage_error(&rendered),
     };
-    eprintln!("dbdyno: {error}");
-    ExitCode::from(error.kind.exit_code())
+    failed(&error)
 }
 
 /// A command that needs another word: clap shows its help, we say where the help is.

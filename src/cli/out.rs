@@ -1,36 +1,64 @@
-//! Standard output: a reader that went away (`| head`) is no error.
+//! Standard output and standard error. A reader that went away (`| head`) is no error: from then on nothing is written, and
+//! the command goes on to its own end.
 
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 
 use super::live_table::shortened;
 use crate::error::{Error, Kind, Result};
 
-/// Prints a text, adding a newline if it does not end with one.
-pub fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let newline = if text.ends_with('\n') { "" } else { "\n" };
-    if write!(stdout, "{text}{newline}").and_then(|()| stdout.flush()).is_err() {
-        std::process::exit(0);
+/// Standard output, which takes everything once its reader is gone.
+pub struct Out;
+
+impl Write for Out {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        read_or_gone(io::stdout().lock().write(content), content.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        read_or_gone(io::stdout().lock().flush(), ())
     }
 }
 
-/// Writes what is no text, unchanged.
-pub fn bytes(content: &[u8]) {
-    let mut stdout = std::io::stdout().lock();
-    if stdout.write_all(content).and_then(|()| stdout.flush()).is_err() {
-        std::process::exit(0);
+/// `gone` if nobody reads.
+fn read_or_gone<T>(written: io::Result<T>, gone: T) -> io::Result<T> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(gone),
+        other => other,
     }
+}
+
+/// Prints a text, adding a newline if it does not end with one.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn print(text: &str) -> Result<()> {
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    bytes(format!("{text}{newline}").as_bytes())
+}
+
+/// Writes what is no text, unchanged.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn bytes(content: &[u8]) -> Result<()> {
+    Out.write_all(content).and_then(|()| Out.flush()).map_err(|error| {
+        Error::target("standard output", format!("cannot be written: {error}")).advise("send it somewhere else")
+    })
+}
+
+/// Says a line on standard error; that nobody can hear it is no reason to stop.
+pub fn tell(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// Prints a JSON document.
 ///
 /// # Errors
-/// None in practice: our documents have string keys only.
+/// If standard output cannot be written.
 pub fn json<T: serde::Serialize>(document: &T) -> Result<()> {
     let text =
         serde_json::to_string_pretty(document).map_err(|error| Error::new(Kind::Target, "json", error.to_string()))?;
-    print(&text);
-    Ok(())
+    print(&text)
 }
 
 /// Between two columns.

@@ -9,6 +9,7 @@ mod cli_compare;
 mod cli_disk;
 mod cli_errors;
 mod cli_existing;
+mod cli_output;
 mod cli_pages;
 mod cli_private;
 mod cli_reports;

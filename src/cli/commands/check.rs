@@ -39,7 +39,7 @@ pub fn check(context: &Context, args: &TargetArgs) -> Result<()> {
     findings.extend(target(context, &asked, needed_bytes));
     findings.push(finding("results file", results(context)));
     for finding in &findings {
-        out::print(&format!("{}  {}", if finding.ok { "ok     " } else { "MISSING" }, finding.what));
+        out::print(&format!("{}  {}", if finding.ok { "ok     " } else { "MISSING" }, finding.what))?;
     }
     match findings.iter().filter(|finding| !finding.ok).count() {
         0 => Ok(()),

@@ -25,8 +25,7 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
         let lock = Lock::take(&site)?;
         let events = |event: Event<'_>| desk.console.show(&event);
         let loaded = campaign::load_with(&site, &lock, &campaign::data_request(&plan), &desk.interrupt, &events)?;
-        out::print(&format!("loaded: data set {}", loaded.data_set_id));
-        Ok(())
+        out::print(&format!("loaded: data set {}", loaded.data_set_id))
     })
 }
 
@@ -76,10 +75,10 @@ fn name(selection: &Selection) -> String {
 /// Prints one check; 1 if it failed. Errors that are no finding are passed on.
 fn report(what: &str, result: Result<Checked>) -> Result<usize> {
     match result {
-        Ok(Checked::Yes) => out::print(&format!("ok      {what}")),
-        Ok(Checked::No(reason)) => out::print(&format!("-       {what}: not checked: {reason}")),
+        Ok(Checked::Yes) => out::print(&format!("ok      {what}"))?,
+        Ok(Checked::No(reason)) => out::print(&format!("-       {what}: not checked: {reason}"))?,
         Err(error) if error.kind == Kind::Check => {
-            out::print(&format!("WRONG   {error}"));
+            out::print(&format!("WRONG   {error}"))?;
             return Ok(1);
         }
         Err(error) => return Err(error),
@@ -95,13 +94,10 @@ pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
     let desk = Desk::new(context, args)?;
     match &desk.setting.target {
         Target::Existing { .. } => desk.with_platform(Keep::Yes, |platform| clean_server(&desk, platform)),
-        private => {
-            match campaign::remove_private(private)? {
-                None => out::print("nothing to remove"),
-                Some(path) => out::print(&format!("removed {}", path.display())),
-            }
-            Ok(())
-        }
+        private => match campaign::remove_private(private)? {
+            None => out::print("nothing to remove"),
+            Some(path) => out::print(&format!("removed {}", path.display())),
+        },
     }
 }
 
@@ -109,12 +105,11 @@ fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let cleaned = dataset::drop_all(&site, &Lock::take(&site)?)?;
-    cleaned.dropped.iter().for_each(|name| out::print(&format!("dropped {name}")));
+    cleaned.dropped.iter().try_for_each(|name| out::print(&format!("dropped {name}")))?;
     if cleaned.dropped.is_empty() {
-        out::print("nothing to remove");
+        out::print("nothing to remove")?;
     }
-    cleaned.foreign.iter().for_each(|name| out::print(&format!("left alone, not ours: {name}")));
-    Ok(())
+    cleaned.foreign.iter().try_for_each(|name| out::print(&format!("left alone, not ours: {name}")))
 }
 
 /// What the commands of this file share.
@@ -158,9 +153,9 @@ impl<'a> Desk<'a> {
         let platform = Platform::open(&request, &events)?;
         let result = work(&platform);
         let keep_closed = platform.close(&events);
-        self.console.finish();
+        let told = self.console.finish();
         let value = result?;
-        keep_closed?;
+        keep_closed.and(told)?;
         Ok(value)
     }
 }

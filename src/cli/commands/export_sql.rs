@@ -46,8 +46,7 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     check_empty(&args.output)?;
     scripts.iter().try_for_each(|script| write(&args.output, script))?;
     let readme = args.output.join("README.md");
-    out::print(&format!("{} files are written; how to run them: {}", scripts.len(), readme.display()));
-    Ok(())
+    out::print(&format!("{} files are written; how to run them: {}", scripts.len(), readme.display()))
 }
 
 /// Scripts of an earlier export would be taken for those of this one.

@@ -42,8 +42,7 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
     for entry in &list.entries {
         table.row(list.columns.iter().map(|column| cell(&entry[*column])));
     }
-    out::print(&table.render(context.fit()));
-    Ok(())
+    out::print(&table.render(context.fit()))
 }
 
 /// A JSON value as a cell: lists joined, objects as `key: value`.

@@ -239,10 +239,7 @@ fn color(context: &Context) -> Color {
 /// If the file cannot be written.
 pub fn write(content: &Rendered, output: Option<&Path>) -> Result<()> {
     match output {
-        None => {
-            out::bytes(content.as_bytes());
-            Ok(())
-        }
+        None => out::bytes(content.as_bytes()),
         Some(path) => std::fs::write(path, content.as_bytes()).map_err(|error| {
             Error::usage(path.display().to_string(), format!("cannot be written: {error}")).advise("name another file")
         }),

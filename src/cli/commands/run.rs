@@ -48,8 +48,9 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         events: &|event| console.show(&event),
     };
     let ended = campaign::run(&campaign, &mut store);
-    console.finish();
-    conclude(context, args, &store, ended?, &format)
+    let told = console.finish();
+    conclude(context, args, &store, ended?, &format)?;
+    told
 }
 
 /// What becomes of the wishes otherwise than one might think: left out, other numbers of jobs, data that fits no cache.
@@ -73,35 +74,38 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
     let tests = store.tests(ended.run_id)?;
     let verdict = judge(args, &ended, &run.target, &tests);
     let data = RunTests { run, tests };
-    if format == "json" {
-        out::json(&run_json::document(&data.run, &data.tests))?;
-    }
+    let document = (format == "json").then(|| run_json::document(&data.run, &data.tests));
     let groups = context.catalog()?.groups().to_vec();
     let input = Input { groups, runs: vec![data], command: paths::command_line(), ..Input::default() };
-    if format == "text" {
-        let datasheet = super::report::find("datasheet")?.build(&input);
-        let text = super::report::text_format()?.render(&datasheet, super::report::terminal(context))?.into_text()?;
-        out::print(&format!("\n{}", text));
-    }
+    let printed = match document {
+        Some(document) => out::json(&document),
+        None => print_datasheet(context, &input),
+    };
     if let Some(path) = &args.report {
         write_report(path, &input)?;
     }
     if !context.global.quiet {
         tell_where(context, args, ended.run_id, &input);
     }
-    verdict
+    verdict.and(printed)
+}
+
+fn print_datasheet(context: &Context, input: &Input) -> Result<()> {
+    let datasheet = super::report::find("datasheet")?.build(input);
+    let text = super::report::text_format()?.render(&datasheet, super::report::terminal(context))?.into_text()?;
+    out::print(&format!("\n{text}"))
 }
 
 /// Says where the results are. If no report was asked for, a page with everything is written beside the results file;
 /// that it cannot be written is no failure of the run.
 fn tell_where(context: &Context, args: &RunArgs, run_id: i64, input: &Input) {
     let results = paths::results_file(context.global.results.as_ref());
-    eprintln!("run {run_id} is stored in {}", results.display());
+    out::tell(&format!("run {run_id} is stored in {}", results.display()));
     let page = args.report.clone().unwrap_or_else(|| results.with_file_name(format!("run-{run_id}.html")));
     let written = if args.report.is_some() { Ok(()) } else { write_report(&page, input) };
     match written {
-        Ok(()) => eprintln!("the report with every test is {}", page.display()),
-        Err(error) => eprintln!("no report page: {error}"),
+        Ok(()) => out::tell(&format!("the report with every test is {}", page.display())),
+        Err(error) => out::tell(&format!("no report page: {error}")),
     }
 }
 

@@ -39,8 +39,7 @@ fn list(context: &Context) -> Result<()> {
         let name = run.name.unwrap_or_default();
         table.row([run.id.to_string(), name, run.target, started, run.status.name().into(), run.tests.to_string()]);
     }
-    out::print(&table.render(context.fit()));
-    Ok(())
+    out::print(&table.render(context.fit()))
 }
 
 fn show(context: &Context, which: &str) -> Result<()> {
@@ -66,7 +65,7 @@ fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<(
     let store = context.existing_store()?;
     let ids = ids(&store, runs)?;
     let counts = match output {
-        None => store.export(&ids, &mut std::io::stdout().lock())?,
+        None => store.export(&ids, &mut out::Out)?,
         Some(path) => {
             let mut file = File::create(path).map_err(|error| unusable(path, &error))?;
             let named = |error: Error| Error { place: path.display().to_string(), kind: Kind::Usage, ..error };
@@ -76,7 +75,7 @@ fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<(
         }
     };
     if !context.global.quiet {
-        eprintln!("exported {} runs with {} tests", counts.runs, counts.tests);
+        out::tell(&format!("exported {} runs with {} tests", counts.runs, counts.tests));
     }
     Ok(())
 }
@@ -90,7 +89,7 @@ fn import(context: &Context, path: &Path) -> Result<()> {
     };
     let counts = context.store()?.import(&place, &mut reader)?;
     if !context.global.quiet {
-        eprintln!("imported {} runs with {} tests", counts.runs, counts.tests);
+        out::tell(&format!("imported {} runs with {} tests", counts.runs, counts.tests));
     }
     Ok(())
 }
@@ -108,7 +107,7 @@ fn import_published(context: &Context, csv: Option<&Path>, platforms: Option<&Pa
     context.store()?.add_runs(&place, parts)?;
     if !context.global.quiet {
         let tests: usize = runs.iter().map(|run| run.tests.len()).sum();
-        eprintln!("imported {} runs with {tests} tests", runs.len());
+        out::tell(&format!("imported {} runs with {tests} tests", runs.len()));
     }
     Ok(())
 }
@@ -120,7 +119,7 @@ fn delete(context: &Context, runs: &[String]) -> Result<()> {
         store.delete(*id)?;
     }
     if !context.global.quiet {
-        eprintln!("deleted {} runs", ids.len());
+        out::tell(&format!("deleted {} runs", ids.len()));
     }
     Ok(())
 }

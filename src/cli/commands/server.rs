@@ -21,6 +21,5 @@ pub fn server(context: &Context, what: &Server) -> Result<()> {
                                   "was_there": fetched.was_there }));
     }
     let verb = if fetched.was_there { "is there already" } else { "is fetched" };
-    out::print(&format!("{engine} {} {verb}; use it with:\n--server-bin {}", fetched.version, fetched.dir.display()));
-    Ok(())
+    out::print(&format!("{engine} {} {verb}; use it with:\n--server-bin {}", fetched.version, fetched.dir.display()))
 }

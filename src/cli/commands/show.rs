@@ -28,8 +28,7 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
         Some(name) => sql(&catalog, id, find(name)?, drive)?,
         None => every_engine(&catalog, id, drive),
     };
-    out::print(&(description(&asked.entry.workload) + &text));
-    Ok(())
+    out::print(&(description(&asked.entry.workload) + &text))
 }
 
 /// The SQL of each engine, or why it has none.

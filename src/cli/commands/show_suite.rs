@@ -28,8 +28,7 @@ pub fn show(context: &Context, id: &str, size_gb: Option<f64>) -> Result<()> {
         return out::json(&json!({ "suite": suite.id, "title": suite.title, "about": suite.about, "size_gb": size_gb,
                                   "published_gb": suite.published_gb, "tests": tests }));
     }
-    out::print(&text(context, suite, size_gb, &tests));
-    Ok(())
+    out::print(&text(context, suite, size_gb, &tests))
 }
 
 /// Every test as JSON, with what becomes of it on each engine.

@@ -1,0 +1,91 @@
+//! Where output goes: standard output that cannot be written, a reader that went away, the results file itself.
+
+use std::fs::{File, OpenOptions};
+use std::process::Stdio;
+
+use dbdyno::store::Store;
+
+use crate::fixture;
+use crate::support::{Desk, PRIVATE, TINY, done, processes};
+
+/// A results file with the runs `base` and `slow`, which is at half the speed.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    for (name, factor) in [("base", 1.0), ("slow", 0.5)] {
+        let run = dbdyno::model::RunRecord { name: Some(name.into()), ..fixture::run() };
+        let id = store.begin_run(&run).unwrap();
+        for mut test in fixture::tests() {
+            test.kpm_value = test.kpm_value.map(|value| factor * value);
+            store.save_test(id, &test).unwrap();
+        }
+    }
+    desk
+}
+
+/// Every write to it fails as on a full disk.
+fn full() -> File {
+    OpenOptions::new().write(true).open("/dev/full").unwrap()
+}
+
+/// A pipe whose reader went away.
+fn broken() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+/// Runs the program with this standard output.
+fn run_into(desk: &Desk, line: &str, stdout: impl Into<Stdio>) -> crate::support::Done {
+    let child = desk.command(line).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+    done(child.wait_with_output().unwrap(), line)
+}
+
+#[test]
+fn standard_output_that_cannot_be_written_is_an_error() {
+    let desk = desk();
+    for line in [
+        "report kpm base",
+        "report kpm base --format json",
+        "compare base slow",
+        "compare base slow --fail-below 5%",
+        "runs list",
+        "runs list --format json",
+        "runs export",
+        "list workloads",
+        "show suite quick",
+        "completions bash",
+        "man",
+        "--help",
+    ] {
+        run_into(&desk, line, full()).fails(3, &["cannot be written", "space"]);
+    }
+    let measured = run_into(&desk, &format!("run {TINY} --quiet"), full());
+    measured.fails(3, &["standard output", "space"]);
+    assert_eq!(desk.runs()[2]["status"], "finished");
+}
+
+#[test]
+fn a_reader_that_went_away_changes_neither_the_work_nor_its_verdict() {
+    let desk = desk();
+    for line in ["report kpm base", "runs export --quiet", "list workloads", "compare base slow", "--help"] {
+        let done = run_into(&desk, line, broken()).ok();
+        assert_eq!(done.stderr, "", "{line}");
+    }
+    run_into(&desk, "compare base slow --fail-below 5%", broken()).fails(1, &["--fail-below"]);
+    for server in PRIVATE {
+        let engine = server.engine;
+        run_into(&desk, &format!("verify {engine} --size 0.01 --workload SRV-QUERY1 --quiet"), broken()).ok();
+        assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_run_goes_on_when_nobody_reads_what_it_tells() {
+    let desk = Desk::new();
+    let line = format!("run postgres {TINY}");
+    let both = desk.command(&line).stdout(broken()).stderr(broken()).status().unwrap();
+    assert_eq!(both.code(), Some(0));
+    assert_eq!(desk.runs()[0]["status"], "finished");
+    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+}
