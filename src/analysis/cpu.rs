@@ -1,6 +1,12 @@
-//! Processor time of the database's host, in percent of all of it: the one definition of "busy".
+//! Processors of the database's host, and their time in percent of all of it: the one definition of "busy".
 
-use crate::model::Counters;
+use crate::model::{Counters, TestResult};
+
+/// Processors of the database's host: those whose time was counted over the window.
+pub fn processors(result: &TestResult) -> Option<f64> {
+    let total_s = result.window_counters.get("os_cpu_total_s")?;
+    Some((total_s / result.window_s).round()).filter(|number| number.is_finite() && *number >= 1.0)
+}
 
 /// Share of the counter `name` in all CPU time of the period.
 ///

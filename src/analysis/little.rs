@@ -4,6 +4,7 @@
 //! The mean of the *sampled* ops is no part of the law: the sample may miss the one op that waited for a second, and a
 //! timed op contains a read of the clock. If it is far off, a note says that the percentiles are those of the sample.
 
+use super::cpu::processors;
 use super::kpm::mean_service_s;
 use super::words::{number, percent};
 use crate::model::{JobFigures, PartFigures, Reason, Status, Tally, TestResult};
@@ -19,16 +20,16 @@ const CLOCK_S: f64 = 1e-6;
 /// Length of a slice in seconds: up to two of a job may be cut off by the window.
 const SLICE_S: f64 = 1.0;
 
-/// What a job may wait for a processor between two slices, in seconds: some milliseconds where there are more jobs than
-/// processors.
+/// What a job may wait for a processor between two slices, in seconds, for each job that shares the processor.
 const TURN_S: f64 = 0.01;
 
 /// The reasons `little`: invalid if the service times of a part disagree, conditional if jobs were missing from the
-/// window; and a note `sampling` if the timed ops do not look like all ops.
+/// window, or if they may have waited for processors whose number is not known; and a note `sampling` if the timed ops do
+/// not look like all ops.
 pub fn judge(result: &TestResult) -> Vec<Reason> {
     let Some(expected_s) = jobs_over_throughput_s(result) else { return vec![] };
     let law = match result.parts.len() {
-        0 | 1 => busy(&result.window, result.jobs, expected_s, "").into_iter().collect(),
+        0 | 1 => busy(&result.window, result.jobs, expected_s, crowd(result), "").into_iter().collect(),
         _ => parts(result),
     };
     law.into_iter().chain(timed(result, expected_s)).chain(presence(result, expected_s)).collect()
@@ -52,18 +53,30 @@ fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobFigures>) -> Option<f6
 fn parts(result: &TestResult) -> Vec<Reason> {
     let one = |(index, part): (usize, &PartFigures)| {
         let expected_s = elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
-        busy(&part.tally, part.jobs, expected_s, &format!("{}: ", part.workload))
+        busy(&part.tally, part.jobs, expected_s, crowd(result), &format!("{}: ", part.workload))
     };
     result.parts.iter().enumerate().filter_map(one).collect()
 }
 
+/// How many jobs share a processor of the database's host: the fewest and the most that it can be.
+fn crowd(result: &TestResult) -> (f64, f64) {
+    let jobs = f64::from(result.jobs);
+    let known = processors(result).map(|processors| (jobs / processors).max(1.0));
+    known.map_or((1.0, jobs.max(1.0)), |crowd| (crowd, crowd))
+}
+
 /// The loops' own busy time per op, as the engine reported it. Between slices a job waits for its turn.
-fn busy(tally: &Tally, jobs: u32, expected_s: f64, whose: &str) -> Option<Reason> {
+fn busy(tally: &Tally, jobs: u32, expected_s: f64, crowd: (f64, f64), whose: &str) -> Option<Reason> {
     let busy_s = mean_service_s(tally)?;
     let turns = tally.busy_s / SLICE_S + f64::from(jobs);
-    let allowed_s = TOLERANCE * expected_s + TURN_S * turns / tally.ops as f64;
+    let waited_s = |crowd: f64| TURN_S * crowd * turns / tally.ops as f64;
+    let missing_s = expected_s - busy_s;
+    let exceeds = |waited_s: f64| missing_s.abs() > TOLERANCE * expected_s + waited_s;
+    // Waiting explains time that is missing, but none that is too much.
+    let (fewest, most) = if missing_s > 0.0 { crowd } else { (1.0, 1.0) };
+    let status = if exceeds(waited_s(most)) { Status::Invalid } else { Status::Conditional };
     let text = || format!("{whose}busy time per op is {}", against(busy_s, expected_s));
-    ((busy_s - expected_s).abs() > allowed_s).then(|| Reason::new(Status::Invalid, "little", text()))
+    exceeds(waited_s(fewest)).then(|| Reason::new(status, "little", text()))
 }
 
 /// A note if the mean of the timed ops is not that of all ops, within three standard errors if they are a sample.
@@ -123,11 +136,35 @@ mod tests {
     #[test]
     fn time_that_no_loop_accounts_for_is_found() {
         // 18.7 s busy of 20 s: 187 us against 200 us, 6.5 %; 5 % and 21 turns of 10 ms are allowed: 1.21 s.
-        let result = TestResult { window: fixture::tally(100_000, 18.7), ..fixture::result() };
+        let window_counters = fixture::counters(&[("os_cpu_total_s", 20.0)]);
+        let result = TestResult { window: fixture::tally(100_000, 18.7), window_counters, ..fixture::result() };
         let text = "busy time per op is 187 us, jobs / throughput 200 us (-6.50 %)";
         assert_eq!(texts(&result), [(Status::Invalid, text.to_string())]);
         let result = TestResult { window: fixture::tally(100_000, 19.2), ..result };
         assert_eq!(texts(&result), []);
+    }
+
+    #[test]
+    fn jobs_that_share_processors_wait_longer_for_their_turn() {
+        // 64 jobs for 10 s, busy for 560 of their 640 s. Allowed: 32 s and 624 turns of 10 ms, 6.24 s; of 320 ms with two
+        // processors.
+        let job = fixture::result().job_figures[0].clone();
+        let crowd = |busy_s, cpu_s: &[(&str, f64)]| TestResult {
+            jobs: 64,
+            job_figures: vec![job.clone(); 64],
+            window: fixture::tally(3_200_000, busy_s),
+            window_counters: fixture::counters(cpu_s),
+            ..fixture::result()
+        };
+        let judged = |busy_s, cpu_s: &[(&str, f64)]| judge(&crowd(busy_s, cpu_s)).first().map(|reason| reason.status);
+        let processors = |number: f64| [("os_cpu_total_s", 10.0 * number)];
+        assert_eq!(judged(560.0, &processors(2.0)), None);
+        assert_eq!(judged(560.0, &processors(64.0)), Some(Status::Invalid));
+        assert_eq!(judged(560.0, &processors(128.0)), Some(Status::Invalid));
+        assert_eq!(judged(350.0, &processors(2.0)), Some(Status::Invalid));
+        assert_eq!(judged(560.0, &[]), Some(Status::Conditional), "a server elsewhere may have few processors or many");
+        assert_eq!(judged(250.0, &[]), Some(Status::Invalid), "too little also for one processor");
+        assert_eq!(judged(720.0, &processors(2.0)), Some(Status::Invalid), "nobody is busy for longer by waiting");
     }
 
     #[test]
