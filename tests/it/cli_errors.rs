@@ -2,6 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use dbdyno::dataset::{self, Request};
+use dbdyno::model::TableRef;
+use dbdyno::server;
+
 use crate::support::{Desk, PRIVATE, TINY};
 
 /// Fails before anything is measured or made.
@@ -62,8 +66,14 @@ fn impossible_values_say_what_is_possible() {
 
 #[test]
 fn too_little_disk_is_noticed_before_loading() {
+    let tables = vec![TableRef::new("big")];
+    let needed = dataset::needed_bytes(&Request { tables, size_gb: 2000.0, seed: 42, sessions: 1 });
     for target in ["sqlite", "postgres", "mariadb"] {
         let desk = Desk::new();
+        if server::free_bytes(&desk.path("")).is_some_and(|free| free >= needed) {
+            eprintln!("skipped: {} GB are free here", needed / 1_000_000_000);
+            return;
+        }
         let line = format!("run {target} --quiet --size 2000 --workload STO-READ --jobs 1 --duration 1s");
         desk.run(&line).fails(3, &["needs", "free", "--size"]);
         assert!(desk.data_entries().is_empty(), "{target}: left behind {:?}", desk.data_entries());
@@ -188,14 +198,18 @@ fn a_full_disk_under_the_results_file_is_one_line() {
 #[test]
 fn a_profile_that_the_machine_is_too_small_for_is_refused_before_anything_is_created() {
     let desk = Desk::new();
-    // No machine of a developer has the 309 GB of XL; on one that has, its 1.4 TB of disk are lacking.
-    let words = ["--profile XL: needs ", " GB of disk, ", "the largest that fits is "];
+    let list = desk.run("list profiles --format json").ok().json();
+    let fits = |at: usize| list["profiles"][at]["fits"].as_str().unwrap();
+    assert_eq!(fits(0), "yes");
+    // It wants 309 GB of memory and 1.4 TB of disk: few machines have one, very few both.
+    if fits(6) == "yes" {
+        eprintln!("skipped: the largest profile fits this machine");
+        return;
+    }
+    assert!(fits(6).starts_with("needs "), "{}", fits(6));
+    let words = ["--profile XL: needs ", "the largest that fits is "];
     for line in ["run postgres", "run mariadb", "run sqlite", "load sqlite", "verify sqlite"] {
         desk.run(&format!("{line} --profile XL --workload STO-READ --quiet")).fails(2, &words);
         assert!(desk.data_entries().is_empty() && !desk.path("results.db").exists(), "{line} created something");
     }
-    let list = desk.run("list profiles --format json").ok().json();
-    let fits = |at: usize| list["profiles"][at]["fits"].as_str().unwrap().to_string();
-    assert_eq!(fits(0), "yes");
-    assert!(fits(6).starts_with("needs "), "{}", fits(6));
 }
