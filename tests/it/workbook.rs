@@ -65,6 +65,8 @@ fn read_back(directory: &Path) -> String {
     let output = Command::new("soffice")
         .args([&profile, "--headless", "--convert-to", "fods", "--outdir"])
         .args([directory, &book])
+        // Another locale has other separators.
+        .env("LC_ALL", "C.UTF-8")
         .output()
         .expect("LibreOffice is missing: scripts/test-dependencies.sh installs it");
     fs::read_to_string(directory.join("book.fods")).unwrap_or_else(|_| panic!("{output:?}"))
