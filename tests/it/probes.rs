@@ -1,4 +1,4 @@
-//! Probes on this host: real values that move, and what they cost.
+//! Probes on this host: real values that move.
 
 use std::path::Path;
 
@@ -19,15 +19,6 @@ fn the_host_is_read_and_cpu_time_moves() {
     assert!(delta.get("os_cpu_total_s").unwrap() > 0.0);
     assert!(delta.get("server_cpu_s").unwrap() > 0.0);
     assert!(end.counters.get("os_mem_available_bytes").unwrap() > 1e6);
-}
-
-#[test]
-fn a_reading_of_the_operating_system_is_cheap() {
-    let mut probes =
-        ProbeSet::host(&ProbeContext { storage: Some(Path::new(".")), server_pids: &[], in_process: true });
-    let least_ms = (0..5).map(|_| probes.read().cost_ms).fold(f64::INFINITY, f64::min);
-    // 0.1 ms is the aim; ten times that still proves that files stay open, on a busy machine too.
-    assert!(least_ms < 1.0, "a reading takes {least_ms} ms");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dbdyno::engine::{
-    self, Access, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows, Session, Version,
+    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows, Session,
+    Slice, SliceReport, Version,
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
@@ -13,6 +14,8 @@ use dbdyno::model::{
     PartPlan, Ramp, Selection, Target, TestResult, TestSpec, Window, Workload,
 };
 use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
+
+use crate::support::until;
 
 /// A millisecond of busy CPU: the rate of such ops is known beforehand.
 const ONE_MS: &str = "spin 1000000";
@@ -133,9 +136,9 @@ fn the_warm_up_is_dropped_and_the_window_is_cut_while_the_jobs_run() {
     assert_eq!(moments, [Moment::Begin, Moment::WindowOpen, Moment::WindowClose, Moment::End]);
     let at = |index: usize| result.snapshots[index].t_s;
     assert!(at(1) >= 0.4 && at(2) >= 1.0 && at(2) <= at(3), "{:?}", result.snapshots);
-    assert!((result.window_s - 0.6).abs() < 0.3, "{}", result.window_s);
+    assert!(result.window_s >= 0.3, "{}", result.window_s);
     // Ops of a millisecond: about 1000 a second at most, whatever the machine.
-    assert!(result.window.ops >= 50 && result.window.ops as f64 <= 1000.0 * (result.window_s + 0.1));
+    assert!(result.window.ops >= 50, "{}", result.window.ops);
     assert!(result.total.ops > result.window.ops, "the warm-up's ops are in the total only");
     assert!(result.ops_per_s <= 1001.0, "{}", result.ops_per_s);
     assert!(result.series.iter().any(|point| !point.in_window));
@@ -202,18 +205,34 @@ fn an_interrupt_in_the_window_gives_the_figures_so_far() {
 /// The null engine with a diary, and with a job that takes its time to connect.
 struct Diary {
     inner: Box<dyn Database>,
-    lines: Arc<Mutex<Vec<String>>>,
-    slow_job: Option<u32>,
+    lines: Lines,
+    /// The job, and the line that it waits for.
+    slow_job: Option<(u32, &'static str)>,
     /// A statement of the control session that fails.
     refused: Option<&'static str>,
 }
 
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Lines {
+    fn add(&self, line: impl Into<String>) {
+        self.0.lock().unwrap().push(line.into());
+    }
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+    fn have(&self, line: &str) -> bool {
+        self.all().iter().any(|have| have == line)
+    }
+}
+
 impl Diary {
     fn new() -> Diary {
-        Diary { inner: null(), lines: Arc::default(), slow_job: None, refused: None }
+        Diary { inner: null(), lines: Lines::default(), slow_job: None, refused: None }
     }
     fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap().clone()
+        self.lines.all()
     }
 }
 
@@ -226,12 +245,15 @@ impl Database for Diary {
         Ok(Box::new(DiarySession { inner, lines, refused: self.refused }))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
-        self.lines.lock().unwrap().push("job begins".into());
-        if self.slow_job == Some(job.job) {
-            std::thread::sleep(Duration::from_millis(400)); // stands for a slow connection
+        let (lines, number) = (self.lines.clone(), job.job);
+        if let Some((_, line)) = self.slow_job.filter(|(slow, _)| *slow == number) {
+            until(line, || lines.have(line));
+            // Time for the others to begin at a gate that does not wait: there is nothing of that to wait for where it does.
+            std::thread::sleep(Duration::from_millis(50));
         }
-        let outcome = self.inner.run_job(job, pacer);
-        self.lines.lock().unwrap().push("job ends".into());
+        lines.add(format!("job {number} begins"));
+        let outcome = self.inner.run_job(job, &mut DiaryPacer { inner: pacer, lines, job: number, has_begun: false });
+        self.lines.add(format!("job {number} ends"));
         outcome
     }
     fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
@@ -242,15 +264,49 @@ impl Database for Diary {
     }
 }
 
+/// Notes when a job comes to the gate and when it passes.
+struct DiaryPacer<'a> {
+    inner: &'a mut dyn Pacer,
+    lines: Lines,
+    job: u32,
+    has_begun: bool,
+}
+
+impl Pacer for DiaryPacer<'_> {
+    fn ready(&mut self) -> bool {
+        self.lines.add(format!("job {} is ready", self.job));
+        let is_open = self.inner.ready();
+        if !is_open {
+            self.lines.add(format!("job {} is sent home", self.job));
+        }
+        is_open
+    }
+    fn next_slice(&mut self) -> Option<Slice> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.lines.add(format!("job {} works", self.job));
+        }
+        self.inner.next_slice()
+    }
+    fn slice_done(&mut self, report: &SliceReport<'_>) {
+        self.inner.slice_done(report);
+    }
+    fn op_failed(&mut self, error: &EngineError) -> AfterError {
+        self.inner.op_failed(error)
+    }
+    fn session_counters(&mut self, counters: Counters) {
+        self.inner.session_counters(counters);
+    }
+}
+
 struct DiarySession {
     inner: Box<dyn Session>,
-    lines: Arc<Mutex<Vec<String>>>,
+    lines: Lines,
     refused: Option<&'static str>,
 }
 
 impl Session for DiarySession {
     fn execute(&mut self, sql: &str) -> Result<u64, EngineError> {
-        self.lines.lock().unwrap().push(sql.to_string());
+        self.lines.add(sql);
         match self.refused {
             Some(refused) if refused == sql => Err(EngineError::new(ErrorClass::DiskFull, "no space left")),
             _ => self.inner.execute(sql),
@@ -267,7 +323,8 @@ fn setup_jobs_and_teardown_come_in_this_order_also_after_a_failure() {
         let diary = Diary::new();
         let outcome = run_watched(&diary, &selection(statement, ops(10)), 1, &|_, _| ());
         assert_eq!(matches!(outcome, Outcome::Failed(_)), fails, "{outcome:?}");
-        assert_eq!(diary.lines(), ["rows 1", "rows 2", "job begins", "job ends", "rows 8", "rows 9"]);
+        let job = ["job 1 begins", "job 1 is ready", "job 1 works", "job 1 ends"];
+        assert_eq!(diary.lines(), [&["rows 1", "rows 2"], &job[..], &["rows 8", "rows 9"]].concat());
     }
 }
 
@@ -289,17 +346,17 @@ fn a_failed_teardown_goes_on_and_fails_the_test() {
 
 #[test]
 fn the_gate_opens_when_the_last_job_has_come() {
-    let diary = Diary { slow_job: Some(2), ..Diary::new() };
-    let result = measured(run_watched(&diary, &selection(ONE_MS, seconds(0.0, 0.4)), 2, &|_, _| ()));
-    // Measured from the gate: had the first job begun before the second came, it would have twice the time.
-    let elapsed_s: Vec<_> = result.job_figures.iter().map(|job| job.elapsed_s).collect();
-    assert!((elapsed_s[0] - elapsed_s[1]).abs() < 0.2, "{elapsed_s:?}");
-    assert!(result.total_s < 0.75, "{}", result.total_s);
+    let diary = Diary { slow_job: Some((2, "job 1 is ready")), ..Diary::new() };
+    measured(run_watched(&diary, &selection("rows 1", ops(10)), 2, &|_, _| ()));
+    let lines = diary.lines();
+    let at = |line: &str| lines.iter().position(|have| have == line).unwrap_or_else(|| panic!("no {line}: {lines:?}"));
+    assert!(at("job 1 is ready") < at("job 2 is ready"), "{lines:?}");
+    assert!(at("job 2 is ready") < at("job 1 works").min(at("job 2 works")), "{lines:?}");
 }
 
 #[test]
 fn a_job_that_comes_too_late_to_the_gate_fails_the_test_and_says_so() {
-    let diary = Diary { slow_job: Some(2), ..Diary::new() };
+    let diary = Diary { slow_job: Some((2, "job 1 is sent home")), ..Diary::new() };
     let selection = selection("rows 1", ops(10));
     let error = failure(run_patiently(&diary, &selection, 2, Duration::ZERO, &|_, _| ()));
     assert_eq!(error.class, ErrorClass::Unreachable);
