@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
@@ -58,16 +59,18 @@ fn whole_way(engine: &str, client: &str, workloads: &[(&str, u32)], desk: &Desk)
     let expected = ["small", "big"].map(|table| table_rows(table, SIZE_GB));
     assert_eq!(counts, expected[..counts.len()], "{engine}");
     for (id, jobs) in workloads {
+        let begun = Instant::now();
         let (figures, remarks) = run(client, &dir, &format!("{id} {jobs} 0.3 0.1"));
+        let wall_s = begun.elapsed().as_secs_f64();
         let number = |name: &str| figures[name].parse::<f64>().unwrap_or_else(|_| panic!("{name} of {figures:?}"));
         let even = evenly(id, *jobs);
         assert_eq!(number("jobs"), f64::from(even), "{engine} {id}");
         let remark = format!("{id}: {even} jobs, an equal number for each of its");
         assert_eq!(remarks.contains(&remark), even != *jobs, "{engine} {id}: {remarks}");
         assert!(number("ops_per_s") > 0.0 && number("mean_us") > 0.0, "{engine} {id}: {figures:?}");
-        // Closed loop: jobs = throughput x mean service time.
-        let little = number("ops_per_s") * number("mean_us") / 1e6 / f64::from(even);
-        assert!((0.3..1.3).contains(&little) || even > 2, "{engine} {id}: {figures:?}");
+        // The server's clock against ours: no job worked longer than all took, nor a moment only.
+        let job_s = number("ops") * number("mean_us") / 1e6 / f64::from(even);
+        assert!((0.01..wall_s).contains(&job_s), "{engine} {id}: {job_s} s of {wall_s} s, {figures:?}");
         if id.contains("QUERY25") {
             let rows_per_op = number("rows_per_s") / number("ops_per_s");
             assert!((24.9..25.1).contains(&rows_per_op), "{engine} {id}: {figures:?}");
@@ -152,14 +155,15 @@ fn jobs_whose_transactions_are_called_one_by_one_begin_together_and_have_their_s
     let server = start("mariadb", &desk);
     let client = mariadb_client(&desk);
     feed(&client, &dir.join("create.sql"));
-    let begun = std::time::Instant::now();
-    let (figures, _) = run(&client, &dir, "OWN-NOTE 2 0.5 0.2");
-    assert!(begun.elapsed().as_secs_f64() > 0.5);
+    let begun = Instant::now();
+    let (figures, _) = run(&client, &dir, "OWN-NOTE 2 2 2");
+    assert!(begun.elapsed().as_secs_f64() > 4.0);
     // A note of a session without the setting would have failed.
     let number = |name: &str| figures[name].parse::<f64>().unwrap();
     assert!(number("commits_per_s") > 0.0 && number("rows_per_s") / number("ops_per_s") == 1.0, "{figures:?}");
-    // By the server's own clock no job did more within its window than the window is long.
-    assert!(number("ops") * number("mean_us") / 1e6 < 2.0 * 0.6, "{figures:?}");
+    // By the server's own clock no job did more within its window than the window is long: not the warm-up, too. A second is for
+    // the last calls, during which a job may wait for a processor.
+    assert!(number("ops") * number("mean_us") / 1e6 < 2.0 * 3.0, "{figures:?}");
     let calls = std::fs::read_to_string(dir.join("workloads/OWN-NOTE/part-1.calls.sql")).unwrap();
     assert!(calls.contains("set @own = 7") && calls.contains("__START__"), "{calls}");
     server.stop_and_remove().unwrap();
