@@ -104,8 +104,9 @@ fn is_stolen_from(test: &TestResult) -> bool {
     test.verdict.reasons.iter().any(|reason| reason.code == "steal" && reason.status != Status::Valid)
 }
 
-/// Values of parameters that are plain numbers, beside their defaults; every ten of update_pct stands somewhere.
-const NUMBERS: [(&str, &[&str]); 8] = [
+/// Values of parameters that are plain numbers, beside their defaults, and values that go together; every ten of update_pct
+/// stands somewhere.
+const NUMBERS: [(&str, &[&str]); 10] = [
     ("LGWR-THR", &["rows=25"]),
     ("DBWR-THR", &["rows=32"]),
     ("DL-BUFFER", &["rpt=3", "rpt=10"]),
@@ -114,6 +115,8 @@ const NUMBERS: [(&str, &[&str]); 8] = [
     ("TP-MEDIUM", &["update_pct=0", "update_pct=10", "update_pct=40", "update_pct=70", "update_pct=100"]),
     ("TP-HEAVY", &["update_pct=0", "update_pct=50", "update_pct=80", "update_pct=100"]),
     ("STO-RANDOM", &["write_pct=30"]),
+    ("DA-INDEX", &["org=range-list,logging=no"]),
+    ("DA-JOIN-LOOP", &["cached=yes,org=heap-list"]),
 ];
 /// Parameters that spare time where the default would do nothing else.
 const QUICKER: [(&str, &str); 3] =

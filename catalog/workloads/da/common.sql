@@ -12,9 +12,6 @@ select * from {{big}} order by quantity, code
 -- name: drop-indexes
 drop index if exists {{prefix}}da_index
 
--- name: DA-INDEX.drop
-drop index if exists {{prefix}}da_index
-
 -- name: DA-INDEX.create
 create index da_index on {{big}} (quantity)
 

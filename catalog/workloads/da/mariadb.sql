@@ -37,9 +37,6 @@ set v_rows = v_rows + v_count;
 -- name: drop-indexes
 drop index if exists da_index on {{big}}
 
--- name: DA-INDEX.drop
-drop index if exists da_index on {{big}}
-
 -- name: DA-INDEX.create
 -- Definitions of tables are not part of a transaction: another job may have made the index since it was dropped.
 create or replace index da_index on {{big}} (quantity)

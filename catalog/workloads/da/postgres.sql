@@ -49,12 +49,15 @@ get diagnostics v_count = row_count;
 v_rows := v_rows + v_count * {{big_rows}};
 
 -- name: drop-indexes
--- those of all jobs, also of a test that was killed
+-- Those of all jobs, also of a test that was killed. Two jobs of a client that find no index would both create it: the lock
+-- lets one after the other have the table.
 do $$
 declare
+  v_table regclass := case '{{logging}}' when 'no' then '{{prefix}}da_copy' else '{{big}}' end;
   v_name text;
 begin
-  for v_name in select indexrelid::regclass::text from pg_index where indrelid = '{{big}}'::regclass
+  execute format('lock table %s in access exclusive mode', v_table);
+  for v_name in select indexrelid::regclass::text from pg_index where indrelid = v_table
     and indexrelid::regclass::text like '%da\_index%'
   loop
     execute 'drop index ' || v_name;
@@ -63,7 +66,31 @@ end
 $$
 
 -- name: copy-no
-create unlogged table if not exists {{prefix}}da_copy as select * from {{big}}
+-- In the organisation of the table: the same partitions, none of them logged. Only leaves hold rows, and can be unlogged.
+do $$
+declare
+  v_big text := (select relname from pg_class where oid = '{{big}}'::regclass);
+  v_part record;
+begin
+  for v_part in
+    with tree as (
+      select '{{big}}'::regclass as relid, null::regclass as parentrelid, 0 as level
+      union
+      select relid, parentrelid, level from pg_partition_tree('{{big}}')
+    )
+    select '{{prefix}}' || replace(part.relname, v_big, 'da_copy') as name,
+        '{{prefix}}' || replace(parent.relname, v_big, 'da_copy') as parent, part.relkind = 'r' as is_leaf,
+        pg_get_partkeydef(part.oid) as key, pg_get_expr(part.relpartbound, part.oid) as bounds
+      from tree join pg_class as part on part.oid = tree.relid left join pg_class as parent on parent.oid = tree.parentrelid
+     order by level
+  loop
+    execute concat('create ', case when v_part.is_leaf then 'unlogged ' end, 'table ', v_part.name,
+      coalesce(' partition of ' || v_part.parent || ' ' || v_part.bounds, ' (like {{big}})'),
+      ' partition by ' || v_part.key);
+  end loop;
+  insert into {{prefix}}da_copy select * from {{big}};
+end
+$$
 
 -- name: drop-copy-no
 drop table if exists {{prefix}}da_copy
@@ -75,6 +102,11 @@ select 1 as built from pg_index where indexrelid = to_regclass('{{prefix}}da_ind
 v_count bigint;
 
 -- name: DA-INDEX.body
+-- The server itself names the indexes of partitions, and two jobs at once would find the same name free: the lock, which ends
+-- with the build, lets one after the other build.
+if '{{org}}' like 'range-%' then
+  lock table {{big}} in share update exclusive mode;
+end if;
 execute 'create index da_index_' || p_job || ' on '
   || case '{{logging}}' when 'no' then '{{prefix}}da_copy' else '{{big}}' end || ' (quantity)';
 commit;
@@ -84,16 +116,6 @@ execute 'drop index {{prefix}}da_index_' || p_job;
 commit;
 v_rows := v_rows + v_count;
 v_commits := v_commits + 2;
-
--- name: DA-INDEX.drop
--- two jobs that find no index would both create it: the lock lets one after the other have the table
-do $$
-begin
-  execute 'lock table ' || case '{{logging}}' when 'no' then '{{prefix}}da_copy' else '{{big}}' end
-    || ' in access exclusive mode';
-  drop index if exists {{prefix}}da_index;
-end
-$$
 
 -- name: DA-INDEX.create
 do $$
