@@ -33,7 +33,15 @@ impl Context {
         Store::open(&paths::results_file(self.global.results.as_ref()))
     }
 
-    /// The results file, which must exist.
+    /// The results file, which must exist, for a command that only reads it.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub fn store_to_read(&self) -> Result<Store> {
+        Store::open_to_read(&paths::results_file(self.global.results.as_ref()))
+    }
+
+    /// The results file, which must exist, to be changed.
     ///
     /// # Errors
     /// As [`Context::store`], and if there is none.

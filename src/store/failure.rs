@@ -47,6 +47,18 @@ pub fn damaged(path: &Path, what: &str) -> Error {
         .advise("restore it from a copy, or move it away and start a new one")
 }
 
+/// The error of opening a file that is only to be read.
+pub fn cannot_read(path: &Path, error: &rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
+            let what = format!("the results file cannot be read ({})", cause(error));
+            Error::target(place(path), what)
+                .advise("copy it, with the -wal file beside it if there is one, to where you may write, and name the copy with --results")
+        }
+        _ => explain(path, error),
+    }
+}
+
 /// The file or its directory cannot be written.
 pub fn unwritable(path: &Path, why: &str) -> Error {
     Error::new(Kind::Target, place(path), format!("the results file cannot be written ({why})"))

@@ -39,16 +39,22 @@ impl Store {
         Ok(Store { connection: open::open(path)?, path: path.to_owned() })
     }
 
-    /// Opens a results file that must exist: for commands that only read.
+    /// Opens a results file that must exist, to change it.
     ///
     /// # Errors
     /// As [`Store::open`], and if there is no such file.
     pub fn open_existing(path: &Path) -> Result<Store> {
-        if !path.exists() {
-            let advice = "measure something with 'dbdyno run', or give another file with --results";
-            return Err(Error::usage(failure::place(path), "there is no results file").advise(advice));
-        }
-        Store::open(path)
+        must_exist(path).and_then(|()| Store::open(path))
+    }
+
+    /// Opens a results file that must exist, to read it: it need not be writable.
+    ///
+    /// # Errors
+    /// If there is no such file, it cannot be read, is not ours or damaged, or was written by a newer dbdyno; by an older
+    /// one, if it may not be brought up to date.
+    pub fn open_to_read(path: &Path) -> Result<Store> {
+        must_exist(path)?;
+        Ok(Store { connection: open::open_to_read(path)?, path: path.to_owned() })
     }
 
     /// The file.
@@ -65,4 +71,12 @@ impl Store {
     fn damaged(&self, what: String) -> Error {
         failure::damaged(&self.path, &what)
     }
+}
+
+fn must_exist(path: &Path) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let advice = "measure something with 'dbdyno run', or give another file with --results";
+    Err(Error::usage(failure::place(path), "there is no results file").advise(advice))
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rustix::fs::{Access, access};
 
-use super::failure::{damaged, explain, place, unwritable};
+use super::failure::{cannot_read, damaged, explain, place, unwritable};
 use crate::error::{Error, Result};
 
 /// Marks a SQLite file as ours: "dbdy" as a big-endian number.
@@ -47,6 +48,43 @@ pub fn open(path: &Path) -> Result<Connection> {
     prepare_schema(&mut connection, path)?;
     configure(&connection).map_err(|error| explain(path, &error))?;
     Ok(connection)
+}
+
+/// Opens a file that is there, to read it: one that may not be written stays as it is.
+///
+/// # Errors
+/// If the file cannot be read, is not ours, is damaged or was written by a newer dbdyno; by an older one, if it may not be
+/// brought up to date.
+pub fn open_to_read(path: &Path) -> Result<Connection> {
+    if may_write(path) {
+        return open(path);
+    }
+    let connection = read_only(path).map_err(|error| cannot_read(path, &error))?;
+    connection.busy_timeout(BUSY).map_err(|error| explain(path, &error))?;
+    // The first statement finds out whether the file and what lies beside it can be read.
+    let version = pragma(&connection, "user_version").map_err(|error| cannot_read(path, &error))?;
+    if is_current(&connection, path)? { Ok(connection) } else { Err(older_file(path, version)) }
+}
+
+/// True if the file may be written, and files beside it, as writing takes.
+fn may_write(path: &Path) -> bool {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    [path, directory].into_iter().all(|place| access(place, Access::WRITE_OK).is_ok())
+}
+
+/// A connection that writes nothing. Even a reader of a file in WAL mode wants to put files beside it, unless it is told that
+/// nobody changes the file; whoever could has a log there.
+fn read_only(path: &Path) -> rusqlite::Result<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let immutable = if Path::new(&log).exists() { "" } else { "&immutable=1" };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(format!("file:{}?mode=ro{immutable}", in_uri(path)), flags)
+}
+
+/// A path as part of a URI (SQLite manual, "URI Filenames").
+fn in_uri(path: &Path) -> String {
+    path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }
 
 /// Readers never block the writer (WAL); a stored test survives a crash of the machine (synchronous = full).
@@ -94,6 +132,14 @@ fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
 fn newer_file(path: &Path, version: i32) -> Error {
     let what = format!("was written by a newer dbdyno (schema {version}, this one knows {SCHEMA_VERSION})");
     Error::usage(place(path), what).advise("update dbdyno or give another file with --results")
+}
+
+fn older_file(path: &Path, version: i32) -> Error {
+    let what = format!(
+        "was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) and may not be written to bring it \
+         up to date"
+    );
+    Error::usage(place(path), what).advise("copy it to where you may write, and name the copy with --results")
 }
 
 fn create(connection: &Connection) -> rusqlite::Result<()> {

@@ -1,7 +1,10 @@
 //! The results file: what is written is read back, whatever happens to the file or the writing process.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use dbdyno::error::{Error, Kind};
 use dbdyno::model::{RunRecord, RunStatus, TestResult};
@@ -10,6 +13,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::fixture;
+use crate::support::{Desk, Done, finished};
 
 /// A store with the fixture run in a directory of its own.
 fn filled() -> (TempDir, Store, i64) {
@@ -283,6 +287,69 @@ fn a_file_of_the_first_schema_is_brought_up_to_date_and_its_runs_were_measured()
     let store = Store::open(&path).unwrap();
     assert_eq!(store.run("last").unwrap(), RunRecord { id, ..fixture::run() });
     assert_eq!(store.tests(id).unwrap(), fixture::tests());
+}
+
+/// A command of the program by a user who may read what is ours but not write it.
+fn as_reader(desk: &Desk, line: &str) -> Done {
+    let mut command = desk.command(line);
+    if rustix::process::geteuid().is_root() {
+        // Root may write everything. The program that was built may be where nobody else can go.
+        let program = desk.path("dbdyno");
+        fs::copy(command.get_program(), &program).unwrap();
+        let mut unprivileged = Command::new(program);
+        unprivileged.args(command.get_args()).env("DBDYNO_HOME", desk.path("")).uid(65_534).gid(65_534);
+        command = unprivileged;
+    }
+    finished(command, line)
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_file_that_may_only_be_read_is_read() {
+    let desk = Desk::new();
+    let (dir, path) = (desk.path("archive"), desk.path("archive/results#1%3f.db"));
+    let mut store = Store::open(&path).unwrap();
+    add(&mut store, fixture::run());
+    let line = |command: &str| format!("{command} --results {}", path.display());
+    let reads = |runs: usize| {
+        set_mode(&path, 0o444);
+        set_mode(&dir, 0o555);
+        let list = as_reader(&desk, &line("runs list --format json")).ok().json();
+        assert_eq!(list["runs"].as_array().unwrap().len(), runs, "{list:#}");
+        as_reader(&desk, &line("report kpm last")).ok();
+        let refused = as_reader(&desk, &line("runs delete last"));
+        refused.fails(3, &["cannot be written"]);
+        set_mode(&path, 0o644);
+        set_mode(&dir, 0o755);
+    };
+    // The last run is in the log beside the file, as long as somebody has it open.
+    reads(1);
+    let half = desk.path("half");
+    fs::create_dir(&half).unwrap();
+    for end in ["", "-wal"] {
+        fs::copy(format!("{}{end}", path.display()), half.join(format!("results.db{end}"))).unwrap();
+    }
+    set_mode(&half, 0o555);
+    let line = format!("runs list --results {}", half.join("results.db").display());
+    as_reader(&desk, &line).fails(3, &["cannot be read", "-wal"]);
+    set_mode(&half, 0o755);
+    drop(store);
+    reads(1);
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 1, "nothing was put beside it");
+}
+
+#[test]
+fn an_older_file_that_may_only_be_read_says_what_it_lacks() {
+    let desk = Desk::new();
+    let path = desk.path("archive.db");
+    drop(Store::open(&path).unwrap());
+    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 1").unwrap();
+    set_mode(&path, 0o444);
+    let said = ["older dbdyno (schema 1,", "copy it"];
+    as_reader(&desk, &format!("runs list --results {}", path.display())).fails(2, &said);
 }
 
 #[test]

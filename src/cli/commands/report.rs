@@ -191,7 +191,7 @@ pub fn load(context: &Context, runs: &[String], seconds: bool) -> Result<Input> 
 }
 
 fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<Input> {
-    let store = context.existing_store()?;
+    let store = context.store_to_read()?;
     let runs = chosen.iter().map(|chosen| {
         let run = store.run(&chosen.run)?;
         let tests = match chosen.test {

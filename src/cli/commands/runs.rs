@@ -29,7 +29,7 @@ pub fn runs(context: &Context, what: &Runs) -> Result<()> {
 
 fn list(context: &Context) -> Result<()> {
     let format = context.format(&["text", "json"])?;
-    let runs = context.existing_store()?.runs()?;
+    let runs = context.store_to_read()?.runs()?;
     if format == "json" {
         return out::json(&serde_json::json!({ "runs": runs }));
     }
@@ -44,7 +44,7 @@ fn list(context: &Context) -> Result<()> {
 
 fn show(context: &Context, which: &str) -> Result<()> {
     let format = context.format(&["text", "json"])?;
-    let store = context.existing_store()?;
+    let store = context.store_to_read()?;
     let run = store.run(which)?;
     if format == "json" {
         let tests = store.tests(run.id)?;
@@ -62,7 +62,7 @@ fn ids(store: &Store, names: &[String]) -> Result<Vec<i64>> {
 }
 
 fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<()> {
-    let store = context.existing_store()?;
+    let store = context.store_to_read()?;
     let ids = ids(&store, runs)?;
     let counts = match output {
         None => store.export(&ids, &mut out::Out)?,
