@@ -1,5 +1,7 @@
 //! The limiter, first form: why not more? Resources that were used (nearly) all the time, ranked, with their figures.
 
+use super::cpu::processors;
+use super::threads::THREADS_USED;
 use super::words::{number, percent};
 use crate::model::TestResult;
 
@@ -13,7 +15,7 @@ const WAIT_LIMIT: f64 = 0.5;
 pub struct Limiter {
     /// Stable code: `cpu`, `log-sync`, `read`.
     pub code: &'static str,
-    /// Share of its capacity in use (0..1).
+    /// Share of its capacity in use; above 1 where processes in the background work beside the jobs.
     pub share: f64,
     /// One sentence with the figures.
     pub text: String,
@@ -28,15 +30,28 @@ pub fn limiters(result: &TestResult) -> Vec<Limiter> {
     found
 }
 
-/// Cores in use (or taken by the host) of those that the jobs can use: a job of a closed loop uses one core at most.
+/// Cores in use by the database and our own process, whatever other programs use, of those that the jobs can use.
 fn cpu(result: &TestResult) -> Option<Limiter> {
-    let window = |name| result.window_counters.get(name);
-    let total_s = window("os_cpu_total_s").filter(|&total_s| total_s > 0.0 && result.window_s > 0.0)?;
-    let unused_s = window("os_cpu_idle_s")? + window("os_cpu_iowait_s").unwrap_or(0.0);
-    let (cores, used) = ((total_s / result.window_s).round(), (total_s - unused_s) / result.window_s);
-    let usable = cores.min(f64::from(result.jobs));
-    let text = format!("CPU: {} of {cores} cores in use, {} job(s) can use {usable}", number(used), result.jobs);
-    Some(Limiter { code: "cpu", share: (used / usable).min(1.0), text })
+    let seconds = |name| result.window_counters.get(name);
+    // A database within our process has no processes of its own.
+    let used_s = match (seconds("server_cpu_s"), seconds("self_cpu_s")) {
+        (None, None) => return None,
+        (server_s, self_s) => server_s.unwrap_or(0.0) + self_s.unwrap_or(0.0),
+    };
+    let (cores, used) = (processors(result)?, used_s / result.window_s);
+    let stolen = seconds("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
+    let usable = (f64::from(result.jobs) * threads(result)).min(cores - stolen);
+    let text = || {
+        let (used, usable) = (number(used), number(usable));
+        format!("CPU: {used} of {cores} cores in use by the database and us, {} job(s) can use {usable}", result.jobs)
+    };
+    (usable > 0.0).then(|| Limiter { code: "cpu", share: used / usable, text: text() })
+}
+
+/// Cores that a job of a closed loop can use: one for each process that works on an op.
+fn threads(result: &TestResult) -> f64 {
+    let asked = || result.params.get("threads")?.parse().ok();
+    result.facts.get(THREADS_USED).copied().or_else(asked).map_or(1.0, |threads: f64| threads.max(1.0))
 }
 
 /// Share of the elapsed time in which the log was being synced: syncs of one log follow one another.
@@ -81,15 +96,61 @@ mod tests {
         TestResult { window_counters, counters, ..fixture::result() }
     }
 
+    /// 10 s on 4 processors that other programs keep busy.
+    fn busy_host(server_s: f64, self_s: f64) -> TestResult {
+        let host = [("os_cpu_total_s", 40.0), ("os_cpu_idle_s", 0.0)];
+        with(&[host[0], host[1], ("server_cpu_s", server_s), ("self_cpu_s", self_s)], &[])
+    }
+
     #[test]
     fn two_busy_cores_limit_two_jobs_also_on_four_cores() {
-        // 10 s x 4 cores, 21 s unused: 1.9 cores in use by 2 jobs.
-        let busy = |idle_s| with(&[("os_cpu_total_s", 40.0), ("os_cpu_idle_s", idle_s), ("os_cpu_iowait_s", 1.0)], &[]);
-        let found = limiters(&busy(20.0));
+        let found = limiters(&busy_host(18.0, 1.0));
         assert_eq!((found.len(), found[0].code), (1, "cpu"));
         assert!((found[0].share - 0.95).abs() < 1e-12);
-        assert_eq!(found[0].text, "CPU: 1.90 of 4 cores in use, 2 job(s) can use 2");
-        assert_eq!(limiters(&busy(23.0)), []);
+        assert_eq!(found[0].text, "CPU: 1.90 of 4 cores in use by the database and us, 2 job(s) can use 2");
+        assert_eq!(limiters(&busy_host(15.0, 1.0)), []);
+    }
+
+    #[test]
+    fn what_other_programs_use_or_nobody_knows_is_not_blamed() {
+        let waits = fixture::counters(&[("wal_sync_time_ms", 8_500.0), ("wal_syncs", 30_000.0)]);
+        let busy_elsewhere = TestResult { counters: waits, ..busy_host(2.0, 1.0) };
+        let codes: Vec<_> = limiters(&busy_elsewhere).iter().map(|limiter| limiter.code).collect();
+        assert_eq!(codes, ["log-sync"]);
+        // An engine in our process has no processes of its own.
+        let embedded = |self_s| with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", self_s)], &[]);
+        assert_eq!((limiters(&embedded(19.0)).len(), limiters(&embedded(3.0)).len()), (1, 0));
+        // Of a server on another host our own processor time is known, and no processors of its.
+        assert_eq!(limiters(&with(&[("self_cpu_s", 20.0)], &[])), []);
+    }
+
+    #[test]
+    fn threads_let_a_job_use_more_cores() {
+        let with_threads = |name: &str, result: TestResult| match name {
+            "asked" => TestResult { params: [("threads".to_string(), "2".to_string())].into(), ..result },
+            _ => TestResult { facts: [(THREADS_USED.to_string(), 2.0)].into(), ..result },
+        };
+        for known in ["asked", "used"] {
+            assert_eq!(limiters(&with_threads(known, busy_host(20.0, 0.0))), [], "{known}");
+            assert_eq!(limiters(&with_threads(known, busy_host(38.0, 0.0)))[0].code, "cpu", "{known}");
+        }
+    }
+
+    #[test]
+    fn cores_that_the_host_of_a_virtual_machine_took_cannot_be_used() {
+        let mut stolen = TestResult { jobs: 8, ..busy_host(27.0, 1.0) };
+        assert_eq!(limiters(&stolen), []);
+        stolen.window_counters.set("os_cpu_steal_s", 10.0);
+        assert_eq!(limiters(&stolen)[0].text, "CPU: 2.80 of 4 cores in use by the database and us, 8 job(s) can use 3");
+    }
+
+    #[test]
+    fn the_uncut_share_decides() {
+        // Background processes work beside the jobs: 2.4 cores of 2; the log was synced for all of the time.
+        let mut result = busy_host(23.0, 1.0);
+        result.counters = fixture::counters(&[("wal_sync_time_ms", 12_000.0)]);
+        let found: Vec<_> = limiters(&result).iter().map(|limiter| (limiter.code, limiter.share)).collect();
+        assert_eq!(found, [("cpu", 1.2), ("log-sync", 1.0)]);
     }
 
     #[test]

@@ -269,6 +269,8 @@ fn window_counters(elapsed_s: f64, ops_per_s: f64, jobs: u32) -> Counters {
         ("os_cpu_idle_s", (total_s - busy_s) * 0.9),
         ("os_cpu_iowait_s", (total_s - busy_s) * 0.1),
         ("os_cpu_steal_s", 0.0),
+        ("server_cpu_s", busy_s * 0.96),
+        ("self_cpu_s", busy_s * 0.01),
         ("os_disk_reads", ops * 0.01),
         ("os_disk_writes", ops * 0.02),
         ("os_disk_read_bytes", ops * 81.92),
