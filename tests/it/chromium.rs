@@ -1,13 +1,17 @@
 //! A headless Chromium, driven by its DevTools protocol over pipes: JSON texts that end with a zero byte.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use serde_json::{Value, json};
 
+use crate::support::PATIENCE;
+
 /// The flags a root user and a sandboxed machine need; nothing is asked of any network.
-const FLAGS: &str = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking \
+const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-background-networking \
                      --disable-component-update --disable-sync --remote-debugging-pipe";
 
 /// A window to look through.
@@ -22,11 +26,25 @@ pub struct View {
 pub const DESKTOP: View = View { width: 1280, height: 900, is_mobile: false, scheme: "light" };
 pub const PHONE: View = View { width: 360, height: 740, is_mobile: true, scheme: "light" };
 
+/// What the browser says; an error if it says nothing for too long, as after its page's process has crashed.
+struct Patient(ChildStdout);
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let mut heard = [PollFd::new(&self.0, PollFlags::IN)];
+        let patience = Timespec::try_from(PATIENCE).unwrap();
+        match retry_on_intr(|| poll(&mut heard, Some(&patience)))? {
+            0 => Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the browser does not answer")),
+            _ => self.0.read(buffer),
+        }
+    }
+}
+
 /// A running browser with one page.
 pub struct Browser {
     child: Child,
     to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    from: BufReader<Patient>,
     session: Option<String>,
     calls: u64,
     events: Vec<Value>,
@@ -41,7 +59,7 @@ impl Browser {
         let mut command = Command::new("sh");
         command.args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(Patient(child.stdout.take().unwrap())));
         let mut browser = Browser { child, to, from, session: None, calls: 0, events: Vec::new(), _profile: profile };
         browser.attach();
         browser

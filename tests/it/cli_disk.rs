@@ -1,7 +1,7 @@
 //! Full disks.
 
 use crate::small_disk::SmallDisk;
-use crate::support::{Desk, PRIVATE, TINY, done, processes, until};
+use crate::support::{Desk, PRIVATE, TINY, ended, processes, until};
 
 /// What a disk that gets full has left: nothing that a load could do with.
 const LEFT_BYTES: u64 = 2_000_000;
@@ -37,7 +37,7 @@ fn a_disk_that_gets_full_while_loading_is_one_line_that_names_the_table() {
     let file = data.join("dbdyno-sqlite.db");
     until("rows are being loaded", || std::fs::metadata(&file).is_ok_and(|file| file.len() > 5_000_000));
     disk.shrink(LEFT_BYTES);
-    let load = done(load.wait_with_output().unwrap(), &line);
+    let load = ended(load, &line);
     load.fails(3, &["disk is full", "big", "--size"]);
     disk.restore();
     desk.run(&format!("load --quiet --size 0.01 --workload SRV-QUERY1 --data-dir {}", data.display())).ok();
@@ -54,7 +54,7 @@ fn a_private_server_whose_disk_gets_full_is_removed() {
         let run = desk.spawn(&line);
         until("rows are being loaded", || server.rows_are_loaded(&data));
         disk.shrink(LEFT_BYTES);
-        let failed = done(run.wait_with_output().unwrap(), &line).fails(3, &[engine]);
+        let failed = ended(run, &line).fails(3, &[engine]);
         assert!(server.full_disk.iter().all(|words| failed.stderr.contains(words)), "{failed:#?}");
         assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "left behind");
         assert_eq!(processes(&data.display().to_string()), Vec::<String>::new());

@@ -6,7 +6,7 @@ use dbdyno::dataset::{self, Request};
 use dbdyno::model::TableRef;
 use dbdyno::server;
 
-use crate::support::{Desk, PRIVATE, TINY};
+use crate::support::{Desk, PRIVATE, TINY, ended};
 
 /// Fails before anything is measured or made.
 #[track_caller]
@@ -106,14 +106,15 @@ fn a_data_directory_that_cannot_be_is_named() {
 #[test]
 fn a_data_directory_in_use_is_named() {
     let desk = Desk::new();
-    let mut first = desk.spawn("run --size 0.01 --workload SRV-QUERY1 --jobs 1 --duration 60s");
+    let line = "run --size 0.01 --workload SRV-QUERY1 --jobs 1 --duration 60s";
+    let first = desk.spawn(line);
     crate::support::until("the first run has its database", || {
         desk.data_entries().iter().any(|name| name.ends_with(".db"))
     });
     desk.run(&format!("run {TINY} --quiet")).fails(3, &["in use", "--data-dir"]);
     desk.run("clean").fails(3, &["in use"]);
     crate::support::signal(first.id(), rustix::process::Signal::INT);
-    assert_eq!(first.wait().unwrap().code(), Some(130));
+    assert_eq!(ended(first, line).code, Some(130));
 }
 
 #[test]

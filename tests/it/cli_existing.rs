@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Desk, Server, column, done, finished, free_port, mistakes, processes, until};
+use crate::support::{Desk, Server, column, ended, finished, free_port, mistakes, processes, until};
 
 pub const SECRET: &str = "tr0ub4dor-and-3";
 /// A password that tests do put into arguments: another one, since other tests look for [`SECRET`] in all command lines.
@@ -77,7 +77,7 @@ pub fn assert_password_appears_nowhere(url: &str, variable: &str) {
         run.try_wait().unwrap().is_some()
     });
     assert!(looked > 3);
-    let run = done(run.wait_with_output().unwrap(), &line).ok();
+    let run = ended(run, &line).ok();
     let with = |line: &str, password: &str| {
         let mut command = desk.command(line);
         command.env(variable, password);
@@ -151,7 +151,7 @@ fn a_killed_backend_fails_its_test_only() {
         column(admin.as_mut(), busy) == ["1"]
     });
     assert_eq!(column(admin.as_mut(), kill), ["true"]);
-    let run = done(run.wait_with_output().unwrap(), &line).ok();
+    let run = ended(run, &line).ok();
     let document = run.json();
     let tests = document["tests"].as_array().unwrap();
     assert_eq!(tests.len(), 2, "{tests:#?}");

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use dbdyno::store::Store;
 
 use crate::fixture;
-use crate::support::{Desk, PRIVATE, TINY, done, processes};
+use crate::support::{Desk, PRIVATE, TINY, ended, processes};
 
 /// A results file with the runs `base` and `slow`, which is at half the speed.
 fn desk() -> Desk {
@@ -38,7 +38,7 @@ fn broken() -> Stdio {
 /// Runs the program with this standard output.
 fn run_into(desk: &Desk, line: &str, stdout: impl Into<Stdio>) -> crate::support::Done {
     let child = desk.command(line).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
-    done(child.wait_with_output().unwrap(), line)
+    ended(child, line)
 }
 
 #[test]

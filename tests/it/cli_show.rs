@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::support::{Desk, Server, TINY, column, finished};
+use crate::support::{Desk, Server, TINY, column, ended, finished};
 
 #[test]
 fn every_listing_has_text_and_json() {
@@ -71,8 +71,8 @@ fn the_sql_that_is_shown_runs_in_psql() {
         psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", &url]).stdin(Stdio::piped());
         let mut psql = psql.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         psql.stdin.take().unwrap().write_all(sql.as_bytes()).unwrap();
-        let output = psql.wait_with_output().unwrap();
-        assert!(output.status.success(), "{workload}: {}\n{sql}", String::from_utf8_lossy(&output.stderr));
+        let done = ended(psql, workload);
+        assert_eq!(done.code, Some(0), "{workload}: {}\n{sql}", done.stderr);
     }
 }
 

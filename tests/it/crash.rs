@@ -1,20 +1,13 @@
 //! Interrupts, kills and servers that die in the middle: what was measured is stored, nothing is left behind, and the
 //! next start works.
 
-use std::process::Child;
-
 use rustix::process::Signal;
 
 use crate::support::{
-    Desk, Done, PRIVATE, Server, TINY, bytes_in, column, cpu_s, done, finished, mistakes, processes, signal, until,
+    Desk, Done, PRIVATE, Server, TINY, bytes_in, column, cpu_s, ended, mistakes, processes, signal, until,
 };
 
 const BASE: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1";
-
-/// Waits for the end of a program that was told to end.
-fn ended(child: Child, line: &str) -> Done {
-    done(child.wait_with_output().unwrap(), line)
-}
 
 /// The last run of a results file, as JSON.
 fn last(desk: &Desk) -> serde_json::Value {
@@ -204,17 +197,47 @@ fn an_existing_server_that_dies_while_loading_is_one_line() {
     assert_eq!(last(&desk)["status"], "failed");
 }
 
+/// A process that stands still.
+struct Stopped(u32);
+
+impl Stopped {
+    fn new(pid: u32) -> Stopped {
+        signal(pid, Signal::STOP);
+        Stopped(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        signal(self.0, Signal::CONT);
+    }
+}
+
 #[test]
 fn a_second_interrupt_ends_at_once() {
-    let desk = Desk::new();
-    let line = format!("run {BASE} --warmup 0 --duration 100s --quiet");
+    let (desk, server) = (Desk::new(), Server::start());
+    let line = format!("run {} {BASE} --warmup 0 --duration 100s --quiet", server.admin_url("postgres"));
     let mut run = desk.spawn(&line);
-    until("the job has used a second", || cpu_s(run.id()).is_some_and(|used_s| used_s > 1.0));
-    signal(run.id(), Signal::INT);
-    // It may have ended in an orderly way already.
-    if run.try_wait().unwrap().is_none() {
-        signal(run.id(), Signal::INT);
-    }
-    assert_eq!(run.wait().unwrap().code(), Some(130));
-    finished(desk.command(&format!("run {TINY} --quiet")), "the next").ok();
+    // A job whose backend does not go on: an end in good order would wait for it.
+    let mut admin = server.admin("postgres");
+    let jobs = "select pid from pg_stat_activity where state = 'active' and query like '%w_srv_query1%' \
+        and pid <> pg_backend_pid() and now() - query_start > interval '200 ms'";
+    let mut job = None;
+    until("the job runs", || {
+        job = column(admin.as_mut(), jobs).pop();
+        job.is_some()
+    });
+    let _stopped = Stopped::new(job.unwrap().parse().unwrap());
+    // Signals of one kind that come too soon after one another are one.
+    until("it has ended", || {
+        let has_ended = run.try_wait().unwrap().is_some();
+        if !has_ended {
+            signal(run.id(), Signal::INT);
+        }
+        has_ended
+    });
+    assert_eq!(ended(run, &line).code, Some(130));
+    // It had no time to note its end.
+    assert_eq!(last(&desk)["status"], "failed");
+    desk.run(&format!("run {TINY} --quiet")).ok();
 }

@@ -15,7 +15,7 @@ use dbdyno::server::{self, PrivateServer};
 use dbdyno::sql::{BlockSet, Values, parse_blocks, statement, substitute};
 
 use crate::small_disk::SmallDisk;
-use crate::support::{directory, settings, start_options};
+use crate::support::{directory, settings, start_options, until, until_or_abort};
 
 const TOML: &str = include_str!("../../catalog/datasets/dbdyno/dataset.toml");
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 42 };
@@ -385,9 +385,10 @@ fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
         .spawn()
         .unwrap();
     const BACKENDS: &str = "select count(*) from pg_stat_activity where query like 'select pg_sleep%'";
-    while fixture.scalar(BACKENDS) == "0" {
+    until("the other process is at work", || {
         assert!(other.try_wait().unwrap().is_none(), "the other process ended");
-    }
+        fixture.scalar(BACKENDS) != "0"
+    });
     let error = Lock::take(&fixture.site()).err().unwrap();
     assert!(error.to_string().contains("another dbdyno is at work"), "{error}");
     other.kill().unwrap();
@@ -535,9 +536,9 @@ fn an_interrupt_does_not_wait_for_a_statement_that_waits() {
         let load = scope.spawn(|| ensure_and(&site, &cancel, &act).unwrap_err());
         const WAITING: &str =
             "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like 'create %'";
-        while fixture.scalar(WAITING) == "0" {}
+        until_or_abort("the load waits for a lock", || fixture.scalar(WAITING) != "0");
         cancel.store(true, Relaxed);
-        while fixture.scalar(WAITING) != "0" {}
+        until_or_abort("the load does not wait any more", || fixture.scalar(WAITING) == "0");
         holder.lock().unwrap().execute("rollback").unwrap();
         load.join().unwrap()
     });

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use dbdyno::engine::{
     self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice,
@@ -12,7 +11,7 @@ use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 
-use crate::support::{directory, servers, settings, start_options};
+use crate::support::{directory, servers, settings, start_options, until_or_abort};
 
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 7 };
 
@@ -459,10 +458,10 @@ fn cancelling_ends_statements_soon_and_leaves_the_database_usable() {
         let class = std::thread::scope(|scope| {
             let job = scope.spawn(|| run(database, &code, 1, &mut Script::new(&[1])));
             // Before the statement has begun there is nothing to cancel: asked again, as the runner does.
-            while !job.is_finished() {
+            until_or_abort("the statement is cancelled", || {
                 database.cancel();
-                std::thread::sleep(Duration::from_millis(20));
-            }
+                job.is_finished()
+            });
             job.join().unwrap().unwrap_err().class
         });
         assert_eq!(class, ErrorClass::Cancelled, "{}", subject.engine);

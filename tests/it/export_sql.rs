@@ -9,7 +9,7 @@ use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
 
-use crate::support::{Desk, done, start_options};
+use crate::support::{Desk, finished_group, start_options};
 
 const SIZE_GB: f64 = 0.01;
 
@@ -29,16 +29,15 @@ fn start(engine: &str, desk: &Desk) -> PrivateServer {
 fn feed(client: &str, script: &Path) -> String {
     let mut words = client.split(' ');
     let mut command = Command::new(words.next().unwrap());
-    command.args(words).stdin(std::fs::File::open(script).unwrap()).stderr(Stdio::piped());
-    let line = script.display().to_string();
-    done(command.output().unwrap(), &line).ok().stdout
+    command.args(words).stdin(std::fs::File::open(script).unwrap());
+    finished_group(command, &script.display().to_string()).ok().stdout
 }
 
 /// What `run.sh` prints of one workload, by name, and what it remarks.
 fn run(client: &str, dir: &Path, arguments: &str) -> (BTreeMap<String, String>, String) {
     let mut command = Command::new(dir.join("run.sh"));
     command.args(arguments.split(' ')).env("CLIENT", client).stdin(Stdio::null());
-    let said = done(command.output().unwrap(), arguments).ok();
+    let said = finished_group(command, arguments).ok();
     let pairs = said.stdout.split_whitespace().filter_map(|word| word.split_once('='));
     (pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect(), said.stderr)
 }
@@ -105,7 +104,7 @@ fn ask(client: &str, option: &str, sql: &str) -> String {
     let mut words = client.split(' ');
     let mut command = Command::new(words.next().unwrap());
     command.args(words).args([option, sql]);
-    done(command.output().unwrap(), sql).ok().stdout.trim().to_string()
+    finished_group(command, sql).ok().stdout.trim().to_string()
 }
 
 #[cfg(feature = "mariadb")]
@@ -215,7 +214,7 @@ fn a_failing_job_is_no_figure(engine: &str, client: &str, workload: &str, script
     std::fs::write(&path, format!("{text}select 1 from there_is_no_such_table;\n")).unwrap();
     let mut command = Command::new(dir.join("run.sh"));
     command.args([workload, "1", "0.3", "0.1"]).env("CLIENT", client).stdin(Stdio::null());
-    let failed = done(command.output().unwrap(), workload);
+    let failed = finished_group(command, workload);
     assert_eq!(failed.code, Some(1), "{failed:#?}");
     assert!(failed.stderr.contains("there_is_no_such_table") && failed.stderr.contains("a job failed"), "{failed:#?}");
     assert!(!failed.stdout.contains("ops_per_s"), "{failed:#?}");

@@ -2,7 +2,7 @@
 
 use crate::cli_existing::{SECRET, assert_password_appears_nowhere};
 use crate::mariadb::{Existing, with_password};
-use crate::support::{Desk, column, done, until};
+use crate::support::{Desk, column, ended, until};
 
 /// 320,000 rows, of which a chunk is a sixteenth or less.
 const ARGS: &str = "--size 0.32 --workload STO-READ";
@@ -27,7 +27,7 @@ fn an_existing_mariadb_that_dies_while_loading_is_one_line_and_what_is_in_stays(
     let load = load.spawn().unwrap();
     until("a third of the rows are in", || noted(&mut server) > 110_000);
     server.kill();
-    done(load.wait_with_output().unwrap(), &line).fails(3, &[&url, "table dbdyno.big"]);
+    ended(load, &line).fails(3, &[&url, "table dbdyno.big"]);
     server.start_again();
     let kept = noted(&mut server);
     // All of them where there are as many sessions as chunks: only the indexes were missing then.

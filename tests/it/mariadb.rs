@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::cli_existing::{SECRET, TYPED_SECRET};
 use crate::support::{
-    Desk, Done, column, directory, done, finished, free_port, mistakes, signal, start_options, try_session_of, until,
+    Desk, Done, column, directory, ended, finished, free_port, mistakes, signal, start_options, try_session_of, until,
 };
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
@@ -276,7 +276,7 @@ fn a_killed_session_fails_its_test_only() {
         victim.is_some()
     });
     server.admin.execute(&format!("kill connection {}", victim.unwrap())).unwrap();
-    let document = done(run.wait_with_output().unwrap(), &line).ok().json();
+    let document = ended(run, &line).ok().json();
     let tests = document["tests"].as_array().unwrap();
     assert_eq!(tests.len(), 2, "{tests:#?}");
     assert!(!mistakes(&tests[0]).is_empty() && mistakes(&tests[1]).is_empty(), "{tests:#?}");

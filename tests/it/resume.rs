@@ -7,7 +7,7 @@ use dbdyno::engine::{self, Access, ConnectTo};
 use dbdyno::model::Target;
 use rustix::process::Signal;
 
-use crate::support::{Desk, PRIVATE, Server, column, done, signal, try_session, until};
+use crate::support::{Desk, PRIVATE, Server, column, ended, signal, try_session, until};
 
 const CHUNKS: &str = "select coalesce(sum(last_id - first_id + 1), 0) from dbdyno.state_chunks";
 /// 320,000 rows, of which a chunk is a sixteenth or less.
@@ -99,8 +99,7 @@ fn a_load_that_loses_its_server_says_that_rows_stay_and_goes_on() {
     let checkpointer = "select pid from pg_stat_activity where backend_type = 'checkpointer'";
     let pid = column(server.admin("postgres").as_mut(), checkpointer)[0].parse().unwrap();
     signal(pid, Signal::KILL);
-    done(load.wait_with_output().unwrap(), &line)
-        .fails(3, &["rows of table dbdyno.big are in and stay", "run it again"]);
+    ended(load, &line).fails(3, &["rows of table dbdyno.big are in and stay", "run it again"]);
     until("the server has recovered", || try_session(&url).is_some());
     let again = desk.run(&format!("load {url} {ARGS}")).ok();
     assert_went_on(&again.stderr);

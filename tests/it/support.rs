@@ -2,15 +2,18 @@
 //! they address by its URL.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use dbdyno::engine::{self, Access, ConnectTo, Database, Session};
 use dbdyno::model::Target;
 use dbdyno::server::{self, PrivateServer, StartOptions};
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 /// The smallest measurement.
@@ -18,7 +21,7 @@ pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --
 /// What of the environment of whoever runs the tests the program sees: how to find programs and libraries, where and when we are.
 const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ"];
 /// No command of these tests takes longer, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// File systems in memory: nothing can be put out of the system's cache there, and no device reads.
 const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
@@ -109,8 +112,33 @@ pub fn finished(command: Command, line: &str) -> Done {
     done(output, line)
 }
 
+/// Runs a program of others to its end; what it starts is ended with it if it takes too long.
+pub fn finished_group(mut command: Command, line: &str) -> Done {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    ended(command.spawn().unwrap_or_else(|error| panic!("{line}: {error}")), line)
+}
+
+/// Waits for the end of a program, or ends it: it, or the process group that it leads.
+#[track_caller]
+pub fn ended(child: Child, line: &str) -> Done {
+    let pid = Pid::from_child(&child);
+    let (tell_end, end) = std::sync::mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        let is_late = end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        if is_late && rustix::process::kill_process_group(pid, Signal::KILL).is_err() {
+            let _ = rustix::process::kill_process(pid, Signal::KILL); // it may have ended just now
+        }
+        is_late
+    });
+    let output = child.wait_with_output().unwrap();
+    drop(tell_end);
+    assert!(!watch.join().unwrap(), "{line}: did not end: {output:?}");
+    done(output, line)
+}
+
 /// What a program left when it ended.
-pub fn done(output: std::process::Output, line: &str) -> Done {
+fn done(output: std::process::Output, line: &str) -> Done {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Done { line: line.into(), code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
@@ -168,6 +196,15 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
+/// As [`until`], beside threads that end only when it is so: a panic would wait for them for ever.
+pub fn until_or_abort(what: &str, mut so: impl FnMut() -> bool) {
+    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| until(what, &mut so))).is_err() {
+        // Not by a macro, whose output the test harness would keep.
+        let _ = writeln!(std::io::stderr(), "waited in vain until {what}");
+        std::process::abort();
+    }
+}
+
 /// Seconds of CPU that a process has used; none if it is gone.
 pub fn cpu_s(pid: u32) -> Option<f64> {
     let stat = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
@@ -182,8 +219,8 @@ pub fn processes(words: &str) -> Vec<String> {
 }
 
 /// Sends a signal to a process that the test started.
-pub fn signal(pid: u32, signal: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+pub fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
@@ -302,7 +339,7 @@ pub struct Private {
     /// What follows the hint of how to connect, to run a statement and print nothing but its result.
     pub client_options: &'static [&'static str],
     /// Ends it at once.
-    pub hard_stop: rustix::process::Signal,
+    pub hard_stop: Signal,
     /// What a load says when the disk gets full. PostgreSQL's words depend on what needs the space first: for its log it
     /// ends itself.
     pub full_disk: &'static [&'static str],
@@ -318,7 +355,7 @@ pub const PRIVATE: [Private; 2] = [
         busy: "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
             and query like '%w_srv_query1%' and now() - query_start > interval '300 ms'",
         client_options: &["-X", "-A", "-t", "-c"],
-        hard_stop: rustix::process::Signal::QUIT,
+        hard_stop: Signal::QUIT,
         full_disk: &[],
     },
     Private {
@@ -330,7 +367,7 @@ pub const PRIVATE: [Private; 2] = [
         busy: "select count(*) from information_schema.processlist where user = 'dbdyno' and id <> connection_id() \
             and time_ms > 300 and info like 'select%small%' and info not like '%sum(%' and info not like '%force index%'",
         client_options: &["-N", "-B", "-e"],
-        hard_stop: rustix::process::Signal::KILL,
+        hard_stop: Signal::KILL,
         full_disk: &["disk is full", "dbdyno.big", "--size"],
     },
 ];

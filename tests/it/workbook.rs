@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use dbdyno::catalog::{Form, Group};
 use dbdyno::report::document::{Axis, Block, Chart, Point, Scale, Section, Series};
 use dbdyno::report::{Document, FORMATS, Input, Options, REPORTS, RunTests};
 
 use crate::fixture;
+use crate::support::finished_group;
 
 /// The fixture run, and another that reached 80 %.
 fn input() -> Input {
@@ -62,14 +63,15 @@ fn read_back(directory: &Path) -> String {
     let book = directory.join("book.xlsx");
     fs::write(&book, format.render(&document(), Options::default()).unwrap().as_bytes()).unwrap();
     let profile = format!("-env:UserInstallation=file://{}", directory.join("profile").display());
-    let output = Command::new("soffice")
+    let mut soffice = Command::new("soffice");
+    soffice
         .args([&profile, "--headless", "--convert-to", "fods", "--outdir"])
         .args([directory, &book])
         // Another locale has other separators.
         .env("LC_ALL", "C.UTF-8")
-        .output()
-        .expect("LibreOffice is missing: scripts/test-dependencies.sh installs it");
-    fs::read_to_string(directory.join("book.fods")).unwrap_or_else(|_| panic!("{output:?}"))
+        .stdin(Stdio::null());
+    let done = finished_group(soffice, "soffice (scripts/test-dependencies.sh installs LibreOffice)");
+    fs::read_to_string(directory.join("book.fods")).unwrap_or_else(|_| panic!("{done:?}"))
 }
 
 /// The sheet of this name.
