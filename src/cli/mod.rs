@@ -5,6 +5,7 @@ pub mod commands;
 pub mod console;
 
 pub mod context;
+pub mod file;
 mod fit;
 pub mod live_table;
 pub mod out;

@@ -1,11 +1,13 @@
 //! Where output goes: standard output that cannot be written, a reader that went away, the results file itself.
 
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use dbdyno::store::Store;
 
 use crate::fixture;
+use crate::small_disk::SmallDisk;
 use crate::support::{Desk, PRIVATE, TINY, ended, processes};
 
 /// A results file with the runs `base` and `slow`, which is at half the speed.
@@ -88,4 +90,60 @@ fn a_run_goes_on_when_nobody_reads_what_it_tells() {
     assert_eq!(both.code(), Some(0));
     assert_eq!(desk.runs()[0]["status"], "finished");
     assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+}
+
+#[test]
+fn no_output_is_written_over_the_results_file() {
+    let desk = desk();
+    let results = desk.path("results.db");
+    std::os::unix::fs::symlink(&results, desk.path("link.txt")).unwrap();
+    std::fs::hard_link(&results, desk.path("again.txt")).unwrap();
+    let before = std::fs::read(&results).unwrap();
+    for name in ["results.db", "link.txt", "again.txt", "results.db-wal", "results.db-journal"] {
+        let file = desk.path(name).display().to_string();
+        for line in [
+            format!("report kpm base --format text -o {file}"),
+            format!("compare base slow --format csv -o {file}"),
+            format!("compare base slow --format json -o {file}"),
+            format!("compare base slow --junit {file}"),
+            format!("runs export -o {file}"),
+        ] {
+            desk.run(&line).fails(2, &[name, "results file", "name another file"]);
+        }
+        assert!(std::fs::read(&results).unwrap() == before, "{name}");
+    }
+    let page = desk.path("page.html").display().to_string();
+    desk.run(&format!("run {TINY} --quiet --results {page} --report {page}")).fails(2, &["page.html", "results file"]);
+    assert!(!desk.path("page.html").exists() && desk.data_entries().is_empty());
+}
+
+#[test]
+fn a_file_is_replaced_whole_and_a_link_or_a_device_stays_one() {
+    let desk = desk();
+    let (file, link) = (desk.path("report.txt"), desk.path("link.txt"));
+    std::fs::write(&file, "old").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    desk.run(&format!("report kpm base -o {}", link.display())).ok();
+    assert!(std::fs::read_to_string(&file).unwrap().contains("SRV-QUERY1"));
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    let printed = desk.run("report kpm base --format text -o /dev/stdout").ok().stdout;
+    assert!(printed.contains("SRV-QUERY1"), "{printed}");
+    let names: Vec<_> = std::fs::read_dir(desk.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+}
+
+#[test]
+fn a_file_that_does_not_fit_the_disk_leaves_the_former_one() {
+    let Some(disk) = SmallDisk::mount(3) else { return };
+    let desk = desk();
+    let file = disk.path().join("runs.jsonl");
+    std::fs::write(&file, "old").unwrap();
+    disk.shrink(0);
+    for line in ["runs export", "report kpm base --format html"] {
+        desk.run(&format!("{line} -o {}", file.display())).fails(2, &["runs.jsonl", "space"]);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(disk.path()).unwrap().count(), 1);
+    }
 }

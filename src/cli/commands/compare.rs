@@ -6,7 +6,7 @@ use super::report::{options, write_form};
 use crate::analysis::compare::{Comparison, Noise, Side, compare as compare_runs};
 use crate::cli::args::CompareArgs;
 use crate::cli::context::Context;
-use crate::cli::out;
+use crate::cli::{file, out};
 use crate::error::{Error, Kind, Result};
 use crate::report::{Input, RunTests, compare, junit, price};
 
@@ -21,11 +21,11 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let noise = Noise::default();
     let comparisons = comparisons(context, &input, &noise)?;
     if let Some(path) = &args.junit {
-        write_junit(path, &comparisons, args.fail_below.unwrap_or_default().0)?;
+        write_junit(context, path, &comparisons, args.fail_below.unwrap_or_default().0)?;
     }
     let noise = format!("+-{:.0} % ({})", 100.0 * noise.between_runs, noise.source);
     if context.global.format.as_deref() == Some("json") {
-        print_json(&compare::json(&comparisons, &noise), args.output.as_deref())?;
+        print_json(context, &compare::json(&comparisons, &noise), args.output.as_deref())?;
     } else {
         let document = compare::document(&comparisons, &noise);
         write_form(context, &document, args.output.as_deref(), options(context, args.output.as_deref()))?;
@@ -57,23 +57,17 @@ fn one_currency(input: &Input) -> Result<()> {
     }
 }
 
-fn print_json(document: &serde_json::Value, output: Option<&Path>) -> Result<()> {
+fn print_json(context: &Context, document: &serde_json::Value, output: Option<&Path>) -> Result<()> {
     match output {
         None => out::json(document),
-        Some(path) => write_file(path, &format!("{document:#}\n")),
+        Some(path) => file::write(context, path, format!("{document:#}\n").as_bytes()),
     }
 }
 
-fn write_junit(path: &Path, comparisons: &[Comparison], below: f64) -> Result<()> {
+fn write_junit(context: &Context, path: &Path, comparisons: &[Comparison], below: f64) -> Result<()> {
     let text = junit::document(comparisons, below)
         .map_err(|error| Error::usage(path.display().to_string(), format!("cannot be made: {error}")))?;
-    write_file(path, &text)
-}
-
-fn write_file(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| {
-        Error::usage(path.display().to_string(), format!("cannot be written: {error}")).advise("name another file")
-    })
+    file::write(context, path, text.as_bytes())
 }
 
 /// With `--fail-below`: an error that names the worst figure.

@@ -7,8 +7,8 @@ use crate::analysis::price::PriceList;
 use crate::cli::args::ReportArgs;
 use crate::cli::commands::catalogue;
 use crate::cli::context::Context;
-use crate::cli::out;
 use crate::cli::paths::command_line;
+use crate::cli::{file, out};
 use crate::error::{Error, Result};
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
 use crate::report::{Document, Input, REPORTS, Report, RunTests, Subject, price};
@@ -99,7 +99,7 @@ fn rendered(context: &Context, kind: &str, output: Option<&Path>, input: impl Fn
     let report = find(kind)?;
     let format = chosen_format(context, report.format(), output)?;
     check_output(format, output)?;
-    write(&format.render(&report.build(&input()?), options(context, output))?, output)
+    write(context, &format.render(&report.build(&input()?), options(context, output))?, output)
 }
 
 /// Writes a document in the form asked for, to a file or to standard output.
@@ -109,7 +109,7 @@ fn rendered(context: &Context, kind: &str, output: Option<&Path>, input: impl Fn
 pub fn write_form(context: &Context, document: &Document, output: Option<&Path>, options: Options) -> Result<()> {
     let format = chosen_format(context, "text", output)?;
     check_output(format, output)?;
-    write(&format.render(document, options)?, output)
+    write(context, &format.render(document, options)?, output)
 }
 
 /// The report of this name.
@@ -158,12 +158,14 @@ pub fn format_of_file(path: &Path) -> Result<&'static dyn Format> {
     })
 }
 
-/// Checks a file that will be written after a long run: its ending, and whether its directory lets us write.
+/// Checks a file that will be written after a long run: its ending, whether its directory lets us write, and that it is not
+/// the results file.
 ///
 /// # Errors
 /// Names the known endings, or the directory.
-pub fn check_file(path: &Path) -> Result<()> {
+pub fn check_file(context: &Context, path: &Path) -> Result<()> {
     format_of_file(path)?;
+    file::refuse_results(context, path)?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let place = if path.exists() { path } else { directory };
     if directory.is_dir() && !path.is_dir() && rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok() {
@@ -237,11 +239,9 @@ fn color(context: &Context) -> Color {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write(content: &Rendered, output: Option<&Path>) -> Result<()> {
+pub fn write(context: &Context, content: &Rendered, output: Option<&Path>) -> Result<()> {
     match output {
         None => out::bytes(content.as_bytes()),
-        Some(path) => std::fs::write(path, content.as_bytes()).map_err(|error| {
-            Error::usage(path.display().to_string(), format!("cannot be written: {error}")).advise("name another file")
-        }),
+        Some(path) => file::write(context, path, content.as_bytes()),
     }
 }

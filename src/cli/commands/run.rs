@@ -22,7 +22,7 @@ use crate::store::Store;
 pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     if let Some(path) = &args.report {
-        super::report::check_file(path)?;
+        super::report::check_file(context, path)?;
     }
     let catalog = context.catalog()?;
     let setting = Setting::new(&catalog, &args.target)?;
@@ -82,7 +82,7 @@ fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, form
         None => print_datasheet(context, &input),
     };
     if let Some(path) = &args.report {
-        write_report(path, &input)?;
+        write_report(context, path, &input)?;
     }
     if !context.global.quiet {
         tell_where(context, args, ended.run_id, &input);
@@ -102,7 +102,7 @@ fn tell_where(context: &Context, args: &RunArgs, run_id: i64, input: &Input) {
     let results = paths::results_file(context.global.results.as_ref());
     out::tell(&format!("run {run_id} is stored in {}", results.display()));
     let page = args.report.clone().unwrap_or_else(|| results.with_file_name(format!("run-{run_id}.html")));
-    let written = if args.report.is_some() { Ok(()) } else { write_report(&page, input) };
+    let written = if args.report.is_some() { Ok(()) } else { write_report(context, &page, input) };
     match written {
         Ok(()) => out::tell(&format!("the report with every test is {}", page.display())),
         Err(error) => out::tell(&format!("no report page: {error}")),
@@ -131,11 +131,11 @@ fn judge(args: &RunArgs, ended: &Ended, target: &str, tests: &[TestResult]) -> R
 }
 
 /// The page; in a form without charts datasheet and KPM report; in the format of the file's ending.
-fn write_report(path: &Path, input: &Input) -> Result<()> {
+fn write_report(context: &Context, path: &Path, input: &Input) -> Result<()> {
     let format = super::report::format_of_file(path)?;
     let page = super::report::find("html")?;
     let document = if format.name() == page.format() { page.build(input) } else { tables(input)? };
-    super::report::write(&format.render(&document, super::report::for_file())?, Some(path))
+    super::report::write(context, &format.render(&document, super::report::for_file())?, Some(path))
 }
 
 /// Datasheet and KPM report in one document.

@@ -1,12 +1,12 @@
 //! `runs list|show|export|import|delete`.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::cli::args::Runs;
 use crate::cli::context::Context;
-use crate::cli::{out, paths};
+use crate::cli::{file, out, paths};
 use crate::error::{Error, Kind, Result};
 use crate::import::{self, Text};
 use crate::report::run_json;
@@ -67,11 +67,8 @@ fn export(context: &Context, runs: &[String], output: Option<&Path>) -> Result<(
     let counts = match output {
         None => store.export(&ids, &mut out::Out)?,
         Some(path) => {
-            let mut file = File::create(path).map_err(|error| unusable(path, &error))?;
             let named = |error: Error| Error { place: path.display().to_string(), kind: Kind::Usage, ..error };
-            let counts = store.export(&ids, &mut file).map_err(named)?;
-            file.flush().and_then(|()| file.sync_all()).map_err(|error| unusable(path, &error))?;
-            counts
+            file::stream(context, path, |file| store.export(&ids, file).map_err(named))?
         }
     };
     if !context.global.quiet {

@@ -1,0 +1,93 @@
+//! Files that commands write: never the results file, and whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use super::paths;
+use crate::error::{Error, Result};
+
+/// What SQLite appends to a database's name for the files beside it.
+const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+
+/// Writes a file.
+///
+/// # Errors
+/// As [`stream`].
+pub fn write(context: &Context, path: &Path, content: &[u8]) -> Result<()> {
+    stream(context, path, |file| file.write_all(content).map_err(|error| unwritten(path, &error)))
+}
+
+/// Writes a file as its content comes. A former file stays until the new one is complete.
+///
+/// # Errors
+/// Of the content; if the file cannot be written or is the results file.
+pub fn stream<T>(context: &Context, path: &Path, content: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
+    refuse_results(context, path)?;
+    // A link goes on pointing to what is written.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let failed = |error: io::Error| unwritten(path, &error);
+    match new_beside(&target).map_err(failed)? {
+        None => content(&mut File::create(&target).map_err(failed)?),
+        Some((beside, mut file)) => {
+            let written = content(&mut file);
+            let placed = written.and_then(|value| place(&file, &beside, &target).map(|()| value).map_err(failed));
+            // It is gone if all went well.
+            let _ = fs::remove_file(&beside);
+            placed
+        }
+    }
+}
+
+/// Refuses the file that holds the runs, under whatever name.
+///
+/// # Errors
+/// If it is that file, or one that SQLite has beside it.
+pub fn refuse_results(context: &Context, path: &Path) -> Result<()> {
+    let results = paths::results_file(context.global.results.as_ref());
+    let part = |end: &&str| PathBuf::from([results.as_os_str(), end.as_ref()].into_iter().collect::<OsString>());
+    match PARTS.iter().map(part).any(|part| is_same(&part, path)) {
+        true => Err(Error::usage(path.display().to_string(), "belongs to the results file, which holds all runs")
+            .advise("name another file")),
+        false => Ok(()),
+    }
+}
+
+/// True for one name, and for two names of one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let names = [one, other].map(|path| std::path::absolute(path).ok());
+    let files = [one, other].map(|path| path.metadata().ok().map(|file| (file.dev(), file.ino())));
+    (names[0].is_some() && names[0] == names[1]) || (files[0].is_some() && files[0] == files[1])
+}
+
+/// A new file in the directory of `target`; none if `target` must be written in place: a device or a pipe, or a file in a
+/// directory that takes no other.
+fn new_beside(target: &Path) -> io::Result<Option<(PathBuf, File)>> {
+    if target.metadata().is_ok_and(|former| !former.is_file()) {
+        return Ok(None);
+    }
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let beside = target.with_file_name(format!(".{name}.{}.new", std::process::id()));
+    match File::create_new(&beside) {
+        Ok(file) => Ok(Some((beside, file))),
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts a complete file in the place of the former one, whose permissions it takes over.
+fn place(file: &File, beside: &Path, target: &Path) -> io::Result<()> {
+    if let Ok(former) = target.metadata() {
+        file.set_permissions(former.permissions())?;
+    }
+    file.sync_all()?;
+    // A file that is mounted by itself, as in a container, can be filled but not replaced.
+    fs::rename(beside, target).or_else(|_| fs::copy(beside, target).map(|_| ()))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Error {
+    Error::usage(path.display().to_string(), format!("cannot be written: {error}")).advise("name another file")
+}
