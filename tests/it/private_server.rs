@@ -328,7 +328,7 @@ fn no_session_of_ours_ends_because_it_is_idle() {
     for (kind, (setting, shown, value)) in KINDS.iter().zip(asked) {
         let dir = directory();
         let mut options = options(kind, dir.path(), None);
-        options.settings.insert(setting.into(), "2".into());
+        options.settings.insert(setting.into(), "60000".into());
         let server = server::start(kind.engine, &options).unwrap();
         let database = open(&server.url(), None, Access::Inspect).unwrap();
         assert_eq!(database.session().unwrap().query(shown, &[]).unwrap().scalar(), Some(value), "{}", kind.engine);
