@@ -19,5 +19,6 @@ deps:
 
 # Interleaved comparisons with pgbench and with bare loops; prints ratios. Takes about ten minutes; a part of it:
 # make peers ARGS="client --jobs 2", make peers ARGS="rows25 commit --jobs 2"; all options: make peers ARGS=--help
-peers: deps
+peers:
+	./scripts/test-dependencies.sh --peers
 	cargo run --release --example peers -- $(ARGS)

@@ -2,8 +2,24 @@
 # Installs what the tests need through the system's package manager, only what is missing:
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
 # directory of dbdyno (tests/it/postgres_versions.rs); MariaDB's server binaries and its client; LibreOffice Calc, which reads our workbooks back;
-# Chromium, which opens our pages.
+# Chromium, which opens our pages. With --peers, for 'make peers', sysbench too.
 set -eu
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# install WHAT PACKAGE...: WHAT is said where there is no package manager that we know.
+install() {
+    what=$1
+    shift
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "test-dependencies: $what not found; install it with your package manager" >&2
+        exit 1
+    fi
+    as_root apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+}
 
 have_postgres() {
     for dir in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /usr/local/pgsql/bin; do
@@ -12,21 +28,13 @@ have_postgres() {
     command -v initdb >/dev/null 2>&1
 }
 
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
-
 if ! have_postgres; then
-    if ! command -v apt-get >/dev/null 2>&1; then
-        echo "test-dependencies: PostgreSQL's initdb not found; install the PostgreSQL server with your package manager" >&2
-        exit 1
-    fi
-    # Only the binaries are wanted: keep the package from creating and starting a cluster of its own.
-    as_root mkdir -p /etc/postgresql-common
-    [ -e /etc/postgresql-common/createcluster.conf ] ||
+    if command -v apt-get >/dev/null 2>&1 && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+        # Only the binaries are wanted: keep the package from creating and starting a cluster of its own.
+        as_root mkdir -p /etc/postgresql-common
         echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
-    as_root apt-get update -q
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends postgresql
+    fi
+    install "PostgreSQL server's initdb" postgresql
 fi
 
 have_mariadb() {
@@ -36,33 +44,12 @@ have_mariadb() {
     return 1
 }
 
-if ! have_mariadb; then
-    if ! command -v apt-get >/dev/null 2>&1; then
-        echo "test-dependencies: mariadbd and mariadb-install-db not found; install the MariaDB server with your package manager" >&2
-        exit 1
-    fi
-    # The core packages hold the programs without a service that would be started.
-    as_root apt-get update -q
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
-        mariadb-server-core mariadb-client-core
-fi
-
-if ! command -v soffice >/dev/null 2>&1; then
-    if ! command -v apt-get >/dev/null 2>&1; then
-        echo "test-dependencies: LibreOffice's soffice not found; install LibreOffice Calc with your package manager" >&2
-        exit 1
-    fi
-    as_root apt-get update -q
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends libreoffice-calc
-fi
-
-if ! command -v chromium >/dev/null 2>&1; then
-    if ! command -v apt-get >/dev/null 2>&1; then
-        echo "test-dependencies: chromium not found; install Chromium with your package manager" >&2
-        exit 1
-    fi
-    as_root apt-get update -q
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium
+# The core packages hold the programs without a service that would be started.
+have_mariadb || install "MariaDB server's mariadbd or mariadb-install-db" mariadb-server-core mariadb-client-core
+command -v soffice >/dev/null 2>&1 || install "LibreOffice Calc's soffice" libreoffice-calc
+command -v chromium >/dev/null 2>&1 || install "Chromium's chromium" chromium
+if [ "${1:-}" = --peers ]; then
+    command -v sysbench >/dev/null 2>&1 || install sysbench sysbench
 fi
 
 # The newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
@@ -72,8 +59,7 @@ fetch_servers() {
 }
 if ! fetch_servers >/dev/null 2>&1; then
     if ! command -v mvn >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
-        as_root apt-get update -q
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends maven
+        install "Maven's mvn" maven
     fi
     fetch_servers
 fi

@@ -6,7 +6,7 @@ use dbdyno::error::Result;
 use dbdyno::model::Drive;
 
 use crate::lab::Lab;
-use crate::pairs::{Comparison, Outcome, Pair, Rules, interleave};
+use crate::pairs::{Comparison, Outcome, Rules, SERVER, interleave};
 use crate::pgbench::Pgbench;
 use crate::{bare_sqlite, barest_routine, drive, failed, pgbench};
 
@@ -29,18 +29,18 @@ const ONE_ROW: Lookup = Lookup { id: "SRV-QUERY1", keys: "small_rows", what: "" 
 const ROWS_25: Lookup = Lookup { id: "SRV-QUERY25", keys: "small_key25", what: " of 25 rows" };
 
 /// Database drive against pgbench.
-pub fn database(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
-    against_pgbench(lab, rules, &ONE_ROW, (Drive::Database, DATABASE_TARGET), jobs, seconds)
+pub fn database(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    against_pgbench(lab, rules, &ONE_ROW, (Drive::Database, DATABASE_TARGET), jobs, seconds, outcomes)
 }
 
 /// Client drive against pgbench.
-pub fn client(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
-    against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds)
+pub fn client(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)
 }
 
 /// 25 rows by one key, every column of every row on both sides: in the database drive against pgbench.
-pub fn rows25(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
-    against_pgbench(lab, rules, &ROWS_25, (Drive::Database, ROWS25_TARGET), jobs, seconds)
+pub fn rows25(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    against_pgbench(lab, rules, &ROWS_25, (Drive::Database, ROWS25_TARGET), jobs, seconds, outcomes)
 }
 
 fn against_pgbench(
@@ -50,11 +50,12 @@ fn against_pgbench(
     (drive, target): (Drive, f64),
     jobs: &[u32],
     seconds: f64,
-) -> Result<Vec<Outcome>> {
+    outcomes: &mut Vec<Outcome>,
+) -> Result<()> {
     let pgbench = Pgbench::find(lab)?;
     let script = script(lab, lookup, seconds)?;
     let selection = drive::workload(lab, lookup.id, drive, seconds)?;
-    let one = |&jobs: &u32| {
+    for &jobs in jobs {
         let comparison = Comparison {
             name: format!("PostgreSQL {} drive{} : pgbench -M prepared, {jobs} jobs", drive.name(), lookup.what),
             unit: UNIT,
@@ -62,9 +63,9 @@ fn against_pgbench(
             ours: &mut || drive::run(lab, &selection, jobs),
             peer: &mut || pgbench.script(&script, jobs, seconds),
         };
-        interleave(rules, comparison)
-    };
-    jobs.iter().map(one).collect()
+        outcomes.push(interleave(rules, comparison)?);
+    }
+    Ok(())
 }
 
 /// pgbench's script with the statement of our client drive.
@@ -77,7 +78,7 @@ fn script(lab: &Lab, lookup: &Lookup, seconds: f64) -> Result<PathBuf> {
 }
 
 /// The generated routine against the barest loop: by the clock, and by the server's processor time.
-pub fn harness(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Vec<Outcome>> {
+pub fn harness(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
     barest_routine::create(lab)?;
     let selection = drive::lookup(lab, "", Drive::Database, seconds)?;
     let by_clock = interleave(
@@ -91,31 +92,14 @@ pub fn harness(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Vec<Outcome>> {
         },
     )?;
     barest_routine::drop_routine(lab)?;
-    let by_processor = by_processor(&by_clock);
-    Ok(vec![by_clock, by_processor])
-}
-
-/// The same pairs by ops per second of the server's processor time.
-fn by_processor(by_clock: &Outcome) -> Outcome {
-    let rate = |us: Option<f64>| us.map_or(f64::NAN, |us| 1e6 / us);
-    let pair = |pair: &Pair| {
-        let mut pair = *pair;
-        pair.ours.rate = rate(pair.ours.server_us);
-        pair.peer.rate = rate(pair.peer.server_us);
-        pair
-    };
-    Outcome {
-        name: "the same by processor time of the server".into(),
-        unit: "lookups/CPU s",
-        target: by_clock.target,
-        pairs: by_clock.pairs.iter().map(pair).collect(),
-        dropped: by_clock.dropped,
-    }
+    let by_processor = Outcome { target: by_clock.target, ..by_clock.by_processor(&SERVER, "lookups/CPU s") };
+    outcomes.extend([by_clock, by_processor]);
+    Ok(())
 }
 
 /// Our client loop on SQLite against a bare loop: a read transaction per op, and one per slice.
-pub fn sqlite(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Vec<Outcome>> {
-    let one = |(read_tx, one_transaction): (&str, bool)| {
+pub fn sqlite(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    for (read_tx, one_transaction) in [("op", false), ("slice", true)] {
         let selection = drive::lookup(lab, &format!(":read_tx={read_tx}"), Drive::Client, seconds)?;
         let sql = drive::statement(&selection)?.sql.clone();
         let comparison = Comparison {
@@ -125,7 +109,7 @@ pub fn sqlite(lab: &Lab, rules: &Rules, seconds: f64) -> Result<Vec<Outcome>> {
             ours: &mut || drive::run(lab, &selection, 1),
             peer: &mut || bare_sqlite::run(lab, &sql, seconds, one_transaction),
         };
-        interleave(rules, comparison)
-    };
-    [("op", false), ("slice", true)].into_iter().map(one).collect()
+        outcomes.push(interleave(rules, comparison)?);
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 //! Ours and the peer run in turns, so that both meet the same machine; a pair in which the host or other programs
 //! took processor time is dropped. Nothing here is a test: figures depend on the machine, ratios less so.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -79,8 +79,22 @@ enum What {
 impl What {
     /// Needs the private PostgreSQL server.
     fn is_on_postgres(self) -> bool {
-        !matches!(self, What::Sqlite | What::Mariadb | What::MariadbLoad)
+        self != What::Sqlite && !self.is_on_mariadb()
     }
+    fn is_against_pgbench(self) -> bool {
+        self.is_on_postgres() && self != What::Harness
+    }
+    /// Needs the private MariaDB server, and sysbench.
+    fn is_on_mariadb(self) -> bool {
+        matches!(self, What::Mariadb | What::MariadbLoad)
+    }
+}
+
+/// What has been measured, and where.
+#[derive(Default)]
+struct Measured {
+    versions: Vec<String>,
+    outcomes: Vec<Outcome>,
 }
 
 fn main() -> ExitCode {
@@ -94,46 +108,59 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<()> {
+    if args.wants_any(What::is_on_mariadb) {
+        sysbench::check()?;
+    }
     let directory = lab::directory(args.data_dir.as_deref())?;
-    let mut versions = Vec::new();
-    let mut outcomes = Vec::new();
-    if args.what.iter().any(|what| what.is_on_postgres()) || args.what.is_empty() {
-        let lab = Lab::postgres(directory.path())?;
-        versions.push(format!("PostgreSQL {}", lab.database.version()));
-        outcomes.extend(on_postgres(args, &lab)?);
+    let mut measured = Measured::default();
+    let ended = measure(args, directory.path(), &mut measured);
+    // What was measured before an error took minutes.
+    if !measured.outcomes.is_empty() {
+        println!("\n{}", table::render(&measured.outcomes));
+        println!("{}", table::footer(args.taken, &measured.versions, &measured.outcomes));
+    }
+    ended
+}
+
+fn measure(args: &Args, directory: &Path, measured: &mut Measured) -> Result<()> {
+    if args.wants_any(What::is_on_postgres) {
+        let lab = Lab::postgres(directory)?;
+        measured.versions.push(format!("PostgreSQL {}", lab.database.version()));
+        on_postgres(args, &lab, &mut measured.outcomes)?;
         lab.close()?;
     }
     if args.wants(What::Sqlite) {
-        let lab = Lab::sqlite(directory.path())?;
-        versions.push(format!("SQLite {}", lab.database.version()));
-        outcomes.extend(lookup::sqlite(&lab, &args.rules(args.pairs, None), args.seconds)?);
+        let lab = Lab::sqlite(directory)?;
+        measured.versions.push(format!("SQLite {}", lab.database.version()));
+        lookup::sqlite(&lab, &args.rules(args.pairs, None), args.seconds, &mut measured.outcomes)?;
         lab.close()?;
     }
-    if args.wants(What::Mariadb) || args.wants(What::MariadbLoad) {
-        let lab = Lab::mariadb(directory.path())?;
-        versions.push(format!("MariaDB {}", lab.database.version()));
-        outcomes.extend(on_mariadb(args, &lab)?);
+    if args.wants_any(What::is_on_mariadb) {
+        let lab = Lab::mariadb(directory)?;
+        measured.versions.push(format!("MariaDB {}", lab.database.version()));
+        on_mariadb(args, &lab, &mut measured.outcomes)?;
         lab.close()?;
     }
-    println!("\n{}", table::render(&outcomes));
-    println!("{}", table::footer(args.taken, &versions, &outcomes));
     Ok(())
 }
 
-fn on_postgres(args: &Args, lab: &Lab) -> Result<Vec<Outcome>> {
-    let mut outcomes = Vec::new();
+fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    if args.wants_any(What::is_against_pgbench) {
+        // It is beside the server's programs; missed now, not after minutes.
+        pgbench::Pgbench::find(lab)?;
+    }
     let rules = args.rules(args.pairs, lab.server_pid());
     if args.wants(What::Database) {
-        outcomes.extend(lookup::database(lab, &rules, &args.jobs, args.seconds)?);
+        lookup::database(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
     if args.wants(What::Harness) {
-        outcomes.extend(lookup::harness(lab, &rules, args.seconds)?);
+        lookup::harness(lab, &rules, args.seconds, outcomes)?;
     }
     if args.wants(What::Client) {
-        outcomes.extend(lookup::client(lab, &rules, &args.jobs, args.seconds)?);
+        lookup::client(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
     if args.wants(What::Rows25) {
-        outcomes.extend(lookup::rows25(lab, &rules, &args.jobs, args.seconds)?);
+        lookup::rows25(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
     if args.wants(What::Commit) {
         outcomes.push(commit::compare(lab, &rules, args.seconds)?);
@@ -143,24 +170,27 @@ fn on_postgres(args: &Args, lab: &Lab) -> Result<Vec<Outcome>> {
         let rules = args.rules(args.pairs.min(MOST_LOADS), lab.server_pid());
         outcomes.push(load::compare(lab, &rules, args.load_gb)?);
     }
-    Ok(outcomes)
+    Ok(())
 }
 
-fn on_mariadb(args: &Args, lab: &Lab) -> Result<Vec<Outcome>> {
-    let mut outcomes = Vec::new();
+fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
     if args.wants(What::Mariadb) {
-        outcomes.extend(sysbench::lookups(lab, &args.rules(args.pairs, lab.server_pid()), &args.jobs, args.seconds)?);
+        let rules = args.rules(args.pairs, lab.server_pid());
+        sysbench::lookups(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
     if args.wants(What::MariadbLoad) {
         let rules = args.rules(args.pairs.min(MOST_LOADS), lab.server_pid());
-        outcomes.extend(sysbench::load(lab, &rules, args.load_gb)?);
+        sysbench::load(lab, &rules, args.load_gb, outcomes)?;
     }
-    Ok(outcomes)
+    Ok(())
 }
 
 impl Args {
     fn wants(&self, what: What) -> bool {
         self.what.is_empty() || self.what.contains(&what)
+    }
+    fn wants_any(&self, is_one: fn(What) -> bool) -> bool {
+        self.what.is_empty() || self.what.iter().any(|what| is_one(*what))
     }
     fn rules(&self, pairs: usize, server_pid: Option<u32>) -> Rules {
         Rules { pairs, taken: self.taken / 100.0, server_pid }

@@ -51,6 +51,17 @@ pub struct Pair {
     pub peer: Half,
 }
 
+/// Whose processor time is counted.
+pub struct Processor {
+    whose: &'static str,
+    /// Microseconds per op.
+    us: fn(&Half) -> Option<f64>,
+}
+
+pub const SERVER: Processor = Processor { whose: "the server", us: |half| half.server_us };
+pub const CLIENT_AND_SERVER: Processor =
+    Processor { whose: "client and server", us: |half| Some(half.client_us? + half.server_us?) };
+
 /// A comparison, done.
 pub struct Outcome {
     pub name: String,
@@ -69,15 +80,13 @@ impl Outcome {
     pub fn ratio(&self) -> Option<f64> {
         median(&self.ratios())
     }
-    /// The same pairs by ops per second of processor time, the client's and the server's together. It says what the work
-    /// costs, not how fast it is: time spent waiting is not in it. Other programs distort it less than the clock's ratio.
-    pub fn by_processor(&self, unit: &'static str) -> Outcome {
-        let rate = |half: &Half| {
-            half.client_us.zip(half.server_us).map_or(f64::NAN, |(client, server)| 1e6 / (client + server))
-        };
+    /// The same pairs by ops per second of processor time. It says what the work costs, not how fast it is: time spent
+    /// waiting is not in it. Other programs distort it less than the clock's ratio.
+    pub fn by_processor(&self, processor: &Processor, unit: &'static str) -> Outcome {
+        let rate = |half: &Half| (processor.us)(half).map_or(f64::NAN, |us| 1e6 / us);
         let half = |half: &Half| Half { rate: rate(half), ..*half };
         let pairs = self.pairs.iter().map(|pair| Pair { ours: half(&pair.ours), peer: half(&pair.peer) });
-        let name = "the same by processor time of client and server".into();
+        let name = format!("the same by processor time of {}", processor.whose);
         Outcome { name, unit, target: None, pairs: pairs.collect(), dropped: self.dropped }
     }
     /// Ratios of the rates, in ascending order.

@@ -7,7 +7,7 @@ use dbdyno::error::Result;
 use dbdyno::model::{Drive, LoadResult};
 
 use crate::lab::Lab;
-use crate::pairs::{Comparison, Done, Outcome, Rules, interleave};
+use crate::pairs::{CLIENT_AND_SERVER, Comparison, Done, Outcome, Rules, interleave};
 use crate::{drive, failed};
 
 const DATABASE_TARGET: f64 = 1.5;
@@ -25,6 +25,13 @@ const TABLES: u32 = 2;
 const DATABASE: &str = "sbtest";
 const BYTES: &str = "select cast(sum(data_length + index_length) as signed) from information_schema.tables where table_schema = 'sbtest'";
 
+/// Fails if it is not installed.
+pub fn check() -> Result<()> {
+    let advice = "install the package sysbench, or name comparisons that do without it";
+    let run = Command::new("sysbench").arg("--version").output();
+    run.map(drop).map_err(|error| failed("sysbench", format!("cannot be run ({error})")).advise(advice))
+}
+
 /// How to call it.
 struct Sysbench<'a> {
     lab: &'a Lab,
@@ -33,7 +40,7 @@ struct Sysbench<'a> {
 
 /// Our drives against oltp_point_select: with its own statement and table, which the targets are for, and with SRV-QUERY1,
 /// which fetches all 11 columns of a row of 300 bytes where sysbench fetches one of 120.
-pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<Vec<Outcome>> {
+pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
     let sysbench = Sysbench::new(lab)?;
     sysbench.recreate()?;
     sysbench.prepare(1, LOOKUP_ROWS, 1)?;
@@ -43,7 +50,6 @@ pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<V
         (WHOLE_ROW, Drive::Database, None),
         (WHOLE_ROW, Drive::Client, None),
     ];
-    let mut outcomes = Vec::new();
     for (id, drive, target) in contests {
         let selection = drive::workload(lab, id, drive, seconds)?;
         for &jobs in jobs {
@@ -57,16 +63,16 @@ pub fn lookups(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64) -> Result<V
                     peer: &mut || sysbench.point_select(jobs, seconds),
                 },
             )?;
-            let by_processor = by_clock.by_processor("lookups/CPU s");
+            let by_processor = by_clock.by_processor(&CLIENT_AND_SERVER, "lookups/CPU s");
             outcomes.extend([by_clock, by_processor]);
         }
     }
-    Ok(outcomes)
+    Ok(())
 }
 
 /// Our load against `sysbench oltp_read_write prepare` with two sessions each, in 10^6 bytes of rows and indexes per second;
 /// indexes are built on both sides (three of ours, one of sysbench's). Processor time is per 10^6 bytes.
-pub fn load(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Vec<Outcome>> {
+pub fn load(lab: &Lab, rules: &Rules, size_gb: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
     let sysbench = Sysbench::new(lab)?;
     let rows = (size_gb * OUR_MB_PER_GB / SYSBENCH_MB_PER_MILLION * 1e6 / f64::from(TABLES)) as u64;
     let comparison = Comparison {
@@ -77,8 +83,9 @@ pub fn load(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Vec<Outcome>> {
         peer: &mut || sysbench.load(rows),
     };
     let by_clock = interleave(rules, comparison)?;
-    let by_processor = by_clock.by_processor("MB/CPU s");
-    Ok(vec![by_clock, by_processor])
+    let by_processor = by_clock.by_processor(&CLIENT_AND_SERVER, "MB/CPU s");
+    outcomes.extend([by_clock, by_processor]);
+    Ok(())
 }
 
 fn ours(lab: &Lab, size_gb: f64) -> Result<Done> {

@@ -125,7 +125,7 @@ const QUICKER: [(&str, &str); 3] =
 const OF_CLIENT: [&str; 1] = ["read_tx"];
 
 /// A workload with some of its parameters.
-fn wish(id: &str, param: Option<&str>) -> String {
+pub fn wish(id: &str, param: Option<&str>) -> String {
     let quicker = QUICKER.iter().find(|(quick, _)| *quick == id).map(|(_, param)| *param);
     let params: Vec<&str> = param.into_iter().chain(quicker).collect();
     if params.is_empty() { id.into() } else { format!("{id}:{}", params.join(",")) }

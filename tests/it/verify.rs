@@ -4,12 +4,9 @@ use dbdyno::catalog::Catalog;
 use dbdyno::model::Drive;
 use dbdyno::plan;
 
-use crate::every_workload::request;
+use crate::every_workload::{request, wish};
 use crate::support::Desk;
 
-/// Parameters that spare time where the default would do nothing else.
-const QUICKER: [(&str, &str); 3] =
-    [("DL-DIRECT", ":batch=5000"), ("CPU-FIBONACCI", ":n=15"), ("STO-WRITE", ":file_mb=16")];
 /// What no answer and no claim says anything about: target, drive, workload. There another job's op may come between.
 const UNCHECKED: [(&str, Option<Drive>, &str); 1] = [("mariadb", Some(Drive::Client), "DA-INDEX")];
 
@@ -22,8 +19,7 @@ fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
     };
     let mut line = format!("verify {target} --size 0.01 --quiet");
     for workload in catalog.workloads().filter(|workload| runs(&workload.id)) {
-        let quicker = QUICKER.iter().find(|(id, _)| *id == workload.id).map_or("", |(_, params)| params);
-        line += &format!(" --workload {}{quicker}", workload.id);
+        line += &format!(" --workload {}", wish(&workload.id, None));
     }
     if let Some(drive) = drive {
         line += &format!(" --drive {}", drive.name());
