@@ -40,19 +40,62 @@ fn existing(url: &str, scheme: &str, rest: &str) -> Result<Target> {
     let speaks = |engine: &&&dyn Engine| engine.capabilities().url_schemes.contains(&scheme);
     let engine = ENGINES.iter().find(speaks).ok_or_else(|| {
         let schemes: Vec<_> = ENGINES.iter().flat_map(|engine| engine.capabilities().url_schemes).copied().collect();
-        Error::usage("TARGET", format!("no engine for URLs that begin with '{scheme}://'"))
+        Error::usage("TARGET", format!("there is no engine for URLs of the scheme {}", quoted(scheme)))
             .advise(format!("known: {}", schemes.join(", ")))
     })?;
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let has_password = authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
-    if has_password || rest.to_ascii_lowercase().contains("password=") {
-        // The URL itself must not be echoed: it holds the password.
-        return Err(Error::usage("TARGET", "the URL holds a password, which every user of this machine can see")
-            .advise(
-                "leave it out and set PGPASSWORD or MYSQL_PWD, use ~/.pgpass or ~/.my.cnf, or type it when asked",
-            ));
+    match password(rest) {
+        Password::None => Ok(Target::Existing { engine: engine.name().to_string(), url: url.to_string() }),
+        Password::Likely => Err(seen("the URL holds a password")),
+        Password::Possible => Err(seen("a ':' of the URL is followed by no port: by what may be a password")),
     }
-    Ok(Target::Existing { engine: engine.name().to_string(), url: url.to_string() })
+}
+
+/// The URL itself must not be echoed: it holds the password.
+fn seen(what: &str) -> Error {
+    Error::usage("TARGET", format!("{what}, which every user of this machine can see"))
+        .advise("leave it out and set PGPASSWORD or MYSQL_PWD, use ~/.pgpass or ~/.my.cnf, or type it when asked")
+}
+
+/// Whether a URL holds a password.
+enum Password {
+    None,
+    Likely,
+    /// It has a '/' or a '?', which ends the part of user and host, or no '@' follows it.
+    Possible,
+}
+
+/// Parameters that others know.
+const PASSWORDS: [&str; 4] = ["password=", "passwd=", "pass=", "pwd="];
+
+/// Looks for a password in a URL without its scheme.
+fn password(rest: &str) -> Password {
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let tail = &rest[authority.len()..];
+    let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let lower = tail.to_ascii_lowercase();
+    if user.contains(':') || PASSWORDS.iter().any(|name| lower.contains(name)) {
+        return Password::Likely;
+    }
+    let mut ports = hosts.split(',').filter_map(port).peekable();
+    let is_user = ports.peek().is_some() && has_user(tail);
+    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    if is_user || !ports.all(is_number) { Password::Possible } else { Password::None }
+}
+
+/// What follows the ':' of a host, `[::1]` being a name.
+fn port(host: &str) -> Option<&str> {
+    host.rsplit_once(']').map_or(host, |(_, tail)| tail).split_once(':').map(|(_, port)| port)
+}
+
+/// True if what follows user and host has an '@' that is in no parameter's value: all before it may be a user and a password.
+fn has_user(tail: &str) -> bool {
+    let in_value = |before: &str| before.split_once('?').is_some_and(|(_, query)| query.contains('='));
+    tail.rsplit_once('@').is_some_and(|(before, _)| !in_value(before))
+}
+
+/// A word as it was typed, but not if it may be a URL with a password.
+fn quoted(text: &str) -> String {
+    if text.contains([':', '@']) { "what was given".into() } else { format!("'{text}'") }
 }
 
 fn unknown(text: &str) -> Error {
@@ -60,7 +103,7 @@ fn unknown(text: &str) -> Error {
     let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(a, text).total_cmp(&strsim::jaro_winkler(b, text)));
     let hint = nearest.filter(|name| strsim::jaro_winkler(name, text) > 0.75);
     let question = hint.map_or(String::new(), |name| format!("did you mean '{name}'? "));
-    Error::usage("TARGET", format!("'{text}' is no engine and no URL"))
+    Error::usage("TARGET", format!("{} is no engine and no URL", quoted(text)))
         .advise(format!("{question}known: {}, or a URL such as postgres://user@host:port/db", names.join(", ")))
 }
 
@@ -89,6 +132,45 @@ mod tests {
         {
             let error = read(url).unwrap_err().to_string();
             assert!(error.contains("PGPASSWORD or MYSQL_PWD") && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_password_is_refused_and_not_echoed() {
+        for url in [
+            "postgres://me:sec/ret@db.example/app",
+            "postgres://me:se?cret@db.example/app",
+            "mariadb://me:sec/ret@db",
+            "postgres://me:12/secret@db/app",
+            "postgres://me:12?secret@db/app",
+            "postgres://me:/secret@db",
+            "postgres://me:secret",
+            "postgres://me@site:sec/ret@db/app",
+            "postgres://db/app?passwd=secret",
+            "mysql://db?user=me&pwd=secret",
+        ] {
+            let error = read(url).unwrap_err().to_string();
+            assert!(error.contains("PGPASSWORD or MYSQL_PWD"), "{error}");
+            assert!(!error.contains("sec") && !error.contains("ret@"), "{error}");
+        }
+        for text in ["me:secret@db/app", "postgres//me:secret@db", "me:secret@db://app"] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains("known: ") && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_no_password_is_read() {
+        for url in [
+            "postgres://me@db:5432/app?x=a@b",
+            "postgres://db:5432,other:5433/app?x=a@b",
+            "postgres://me@[::1]:5432/app?x=a@b",
+            "postgres://me@[::1]/app",
+            "postgres://db/a@b",
+            "postgres://me@/postgres?host=/run/x:y@z",
+            "mariadb://me@db:/app",
+        ] {
+            assert!(matches!(read(url), Ok(Target::Existing { .. })), "{url}");
         }
     }
 

@@ -60,6 +60,8 @@ fn impossible_values_say_what_is_possible() {
     refused("run --drive database --workload SRV-QUERY1", 2, &["SRV-QUERY1", "sqlite", "database"]);
     refused("run postgres://me:s3cret@db/app", 2, &["password", "PGPASSWORD"]);
     refused("run mysql://me:s3cret@db", 2, &["password", "MYSQL_PWD"]);
+    refused("check postgres://me:s3/cret@db/app", 2, &["password", "PGPASSWORD"]);
+    refused("check mariadb://me:s3?cret@db", 2, &["password", "MYSQL_PWD"]);
     refused("run null", 2, &["null", "overhead"]);
     refused("run --report x.pdf", 2, &["x.pdf", ".html"]);
 }
