@@ -206,6 +206,7 @@ fn not_fitted(fit: &Fit, subject: &str) -> String {
 fn words(fit: &Fit, subject: &str) -> String {
     let percent = |fraction: f64| readable(fraction * 100.0, Digits::Significant(2));
     let peak = match fit.law.peak_jobs() {
+        _ if fit.law.never_grows() => "no growth beyond the first job".into(),
         Some(peak) if fit.peak_is_forecast => {
             format!("peak beyond what was measured (at {} jobs, a forecast)", readable(peak, Digits::Decimals(0)))
         }

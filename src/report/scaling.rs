@@ -91,18 +91,22 @@ fn laws(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
     for (label, scaling) in found {
         let cells = law_cells(&mut table, label, scaling);
         table.rows.push(cells);
-        if scaling.fit.as_ref().is_some_and(|fit| fit.peak_is_forecast) {
-            table
-                .remarks
-                .push(format!("{label}: the peak lies beyond the jobs that were run: a forecast, not a finding"));
-        }
+        table.remarks.extend(scaling.fit.as_ref().and_then(peak_remark).map(|text| format!("{label}: {text}")));
     }
     table
+}
+
+fn peak_remark(fit: &Fit) -> Option<&'static str> {
+    if fit.law.never_grows() {
+        return Some("throughput does not grow beyond the first job");
+    }
+    fit.peak_is_forecast.then_some("the peak lies beyond the jobs that were run: a forecast, not a finding")
 }
 
 fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell> {
     const NO_FIT: &str = "fewer than four numbers of jobs, or no law fits";
     const NONE: &str = "the fitted law has none: throughput grows with every job";
+    const AT_THE_EDGE: &str = "a peak at the first job has no interval";
     const HELD: &str = "held at 0: a negative value would mean that jobs speed each other up";
     let best = &scaling.best;
     let mut cells = vec![
@@ -123,7 +127,8 @@ fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell>
     let of = |get: fn(&Fit) -> Option<f64>| fit.and_then(get);
     add(of(|fit| fit.law.knee_jobs()), NONE, Digits::Decimals(1));
     add(of(|fit| fit.law.peak_jobs()), NONE, Digits::Decimals(1));
-    add(of(|fit| fit.peak_half_width), NONE, Digits::Decimals(1));
+    let never_grows = fit.is_some_and(|fit| fit.law.never_grows());
+    add(of(|fit| fit.peak_half_width), if never_grows { AT_THE_EDGE } else { NONE }, Digits::Decimals(1));
     add(of(|fit| Some(fit.law.gamma)), NO_FIT, RATE);
     add(of(|fit| fit.half_widths[0]), HELD, Digits::Significant(2));
     add(of(|fit| Some(fit.law.alpha)), NO_FIT, Digits::Significant(3));

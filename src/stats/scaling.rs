@@ -30,14 +30,19 @@ impl Law {
     pub fn throughput(&self, n: f64) -> f64 {
         self.gamma * n / self.denominator(n)
     }
-    /// Number of jobs with the largest throughput; absent if throughput grows without end (beta = 0) or alpha >= 1.
+    /// True if throughput does not grow beyond the first job: the slope at one job is 1 - alpha - beta.
+    pub fn never_grows(&self) -> bool {
+        self.alpha + self.beta >= 1.0
+    }
+    /// Number of jobs with the largest throughput, at least one; absent if throughput grows without end (beta = 0).
     pub fn peak_jobs(&self) -> Option<f64> {
-        (self.beta > 0.0 && self.alpha < 1.0).then(|| ((1.0 - self.alpha) / self.beta).sqrt())
+        let inner = || (self.beta > 0.0).then(|| ((1.0 - self.alpha) / self.beta).sqrt());
+        if self.never_grows() { Some(1.0) } else { inner() }
     }
     /// The largest throughput: at the peak, or the limit gamma / alpha; absent if there is none.
     pub fn largest_throughput(&self) -> Option<f64> {
         let limit = (self.alpha > 0.0).then(|| self.gamma / self.alpha);
-        self.peak_jobs().map(|jobs| self.throughput(jobs)).or(limit.filter(|_| self.beta == 0.0))
+        self.peak_jobs().map(|jobs| self.throughput(jobs)).or(limit)
     }
     /// The knee: where perfect scaling (gamma N) would reach the largest throughput. Beyond it more jobs mostly wait.
     pub fn knee_jobs(&self) -> Option<f64> {
@@ -62,7 +67,8 @@ pub struct Fit {
     pub law: Law,
     /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that was held at 0.
     pub half_widths: [Option<f64>; 3],
-    /// Half width of the 95 % interval of `law.peak_jobs()` (delta method); absent without a peak.
+    /// Half width of the 95 % interval of `law.peak_jobs()` (delta method); absent without a peak and for one at the first
+    /// job.
     pub peak_half_width: Option<f64>,
     /// Share of the variance that the law explains (1 = all); absent if the throughput does not vary.
     pub r_squared: Option<f64>,
@@ -161,7 +167,7 @@ fn spread(points: &[(f64, f64)]) -> Option<f64> {
 
 /// Standard error of the peak per unit of residual deviation: sqrt(g' C g) with the gradient g of the peak.
 fn peak_error(law: &Law, inverse: &[Vec<f64>], free: &[usize]) -> Option<f64> {
-    let peak = law.peak_jobs()?;
+    let peak = law.peak_jobs().filter(|_| !law.never_grows())?;
     let gradient = [0.0, -1.0 / (2.0 * peak * law.beta), -peak / (2.0 * law.beta)];
     let term = |i: usize, j: usize| gradient[free[i]] * inverse[i][j] * gradient[free[j]];
     let sum: f64 = (0..free.len()).flat_map(|i| (0..free.len()).map(move |j| (i, j))).map(|(i, j)| term(i, j)).sum();
@@ -219,6 +225,20 @@ mod tests {
         let fit = fit(&points).unwrap();
         assert_eq!((fit.law.beta, fit.half_widths[2], fit.peak_half_width), (0.0, None, None));
         assert!(close(fit.law.alpha, 0.1, 0.1), "{fit:?}");
+    }
+
+    #[test]
+    fn a_ramp_that_does_not_grow_beyond_the_first_job_has_its_peak_there() {
+        for rates in [[100.0, 55.0, 45.0, 40.0], [100.0, 80.0, 50.0, 30.0]] {
+            let points: Vec<_> = [1.0, 2.0, 4.0, 8.0].into_iter().zip(rates).collect();
+            let fit = fit(&points).unwrap();
+            assert!(fit.law.never_grows() && close(fit.law.gamma, 100.0, 0.05), "{fit:?}");
+            assert_eq!((fit.law.peak_jobs(), fit.law.knee_jobs()), (Some(1.0), Some(1.0)), "{fit:?}");
+            assert_eq!(fit.law.largest_throughput(), Some(fit.law.gamma), "{fit:?}");
+            assert_eq!((fit.peak_half_width, fit.peak_is_forecast), (None, false));
+        }
+        let barely_rising = Law { gamma: 10.0, alpha: 0.5, beta: 0.4 };
+        assert!(!barely_rising.never_grows() && barely_rising.peak_jobs() > Some(1.0));
     }
 
     #[test]
