@@ -130,7 +130,7 @@ fn representatives<'a>(
 }
 
 /// The tests with a value per number of jobs, ascending by jobs and by value. What a publication only states is left out
-/// where its run table has a value.
+/// where its run table has a value, and an invalid test where a number of jobs has sound ones.
 pub(super) fn by_jobs<'a>(
     tests: &[&'a TestResult],
     value: impl Fn(&'a TestResult) -> Option<f64>,
@@ -140,7 +140,13 @@ pub(super) fn by_jobs<'a>(
     let has_table = known.iter().any(|(_, test)| !is_statement(test));
     known.retain(|(_, test)| !(has_table && is_statement(test)));
     known.sort_by(|a, b| a.1.jobs.cmp(&b.1.jobs).then(a.0.total_cmp(&b.0)));
-    known.chunk_by(|a, b| a.1.jobs == b.1.jobs).map(<[_]>::to_vec).collect()
+    known.chunk_by(|a, b| a.1.jobs == b.1.jobs).map(sound_or_all).collect()
+}
+
+/// The repetitions that are not invalid; all if there are none.
+fn sound_or_all<'a>(repeats: &[(f64, &'a TestResult)]) -> Vec<(f64, &'a TestResult)> {
+    let sound: Vec<_> = repeats.iter().filter(|(_, test)| test.verdict.status != Status::Invalid).copied().collect();
+    if sound.is_empty() { repeats.to_vec() } else { sound }
 }
 
 /// Of repetitions in ascending order the median one (the lower of two).
@@ -234,5 +240,17 @@ mod tests {
         assert_eq!(throughput(&all).unwrap().value, 150.0);
         assert_eq!(throughput(&all[4..]).unwrap().value, 900.0);
         assert_eq!(speed(&all[3..]), None);
+    }
+
+    #[test]
+    fn a_sound_repetition_goes_before_an_invalid_one() {
+        let broken = |value| TestResult {
+            verdict: Verdict::from_reasons(vec![Reason::new(Status::Invalid, "little", "")]),
+            ..at(1, value)
+        };
+        let tests = [broken(800.0), at(1, 866.0), broken(700.0)];
+        let all: Vec<_> = tests.iter().collect();
+        assert_eq!((speed(&all).unwrap().value, curve(&all)[0].value), (866.0, 866.0));
+        assert_eq!(speed(&[all[0], all[2]]).unwrap().value, 700.0);
     }
 }
