@@ -32,8 +32,9 @@ pub enum Outcome {
 pub fn of_contract(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Checked> {
     let scope = Scope::new(result);
     let one = |claim: &Claim| {
-        let what = scope.own(&claim.what).or_else(|| scope.counter(&claim.what));
-        let value = what.zip(scope.divisor(claim.per.as_deref())).map(|(what, divisor)| what / divisor);
+        let value = contract::claimed(&scope, claim)
+            .zip(scope.divisor(claim.per.as_deref()))
+            .map(|(what, divisor)| what / divisor);
         let known = value.filter(|value| !value.is_nan());
         checked(claim, known, bounds(&scope, claim), contract::check(&scope, claim), value.is_some())
     };
@@ -92,6 +93,18 @@ mod tests {
         assert_eq!(outcomes, [Outcome::Holds, Outcome::Broken(Status::Invalid), Outcome::Unchecked]);
         assert_eq!((found[0].what.as_str(), found[0].value), ("physical_reads per ops", Some(0.05)));
         assert_eq!((found[0].required.as_str(), found[2].value), ("at most 0.100", None));
+    }
+
+    #[test]
+    fn a_claim_about_a_parameter_is_checked() {
+        let mut result = fixture::result();
+        result.params.insert("relaxed".into(), "1".into());
+        let waited = Claim { max: Some(Expr("0".into())), ..claim("relaxed") };
+        let found = of_contract(&result, &[waited], "postgres");
+        assert_eq!((found[0].value, found[0].outcome), (Some(1.0), Outcome::Broken(Status::Invalid)));
+        result.params.insert("relaxed".into(), "0".into());
+        let held = Claim { max: Some(Expr("0".into())), ..claim("relaxed") };
+        assert_eq!(of_contract(&result, &[held], "postgres")[0].outcome, Outcome::Holds);
     }
 
     #[test]

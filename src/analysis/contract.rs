@@ -17,11 +17,16 @@ pub fn judge(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Reason>
     applying.filter_map(|claim| check(&scope, claim)).collect()
 }
 
+/// The value that a claim is about, before it is divided.
+pub(super) fn claimed(scope: &Scope<'_>, claim: &Claim) -> Option<f64> {
+    let counted = scope.own(&claim.what).or_else(|| scope.counter(&claim.what));
+    counted.or_else(|| scope.parameter(&claim.what))
+}
+
 /// What is to be said about one claim; nothing if it holds.
 pub(super) fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
     let missing = |name: &str| unchecked(format!("contract not checked, {name} is not known here ({})", claim.because));
-    let known = scope.own(&claim.what).or_else(|| scope.counter(&claim.what));
-    let Some(what) = known.or_else(|| scope.parameter(&claim.what)) else {
+    let Some(what) = claimed(scope, claim) else {
         return Some(missing(&claim.what));
     };
     let per = claim.per.as_deref();
