@@ -1,9 +1,11 @@
 //! The catalogue: what each workload does, how it is judged, its SQL on each engine, its codes in other suites.
 
+use std::collections::BTreeMap;
+
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
 use super::{Input, Report, Statements, Subject};
 use crate::catalog::{Suite, SuiteEntry};
-use crate::model::{Claim, Kpm, Param, Workload};
+use crate::model::{Alias, Claim, Kpm, Param, Part, Status, Workload};
 
 /// `report catalogue`.
 pub struct CatalogueReport;
@@ -34,8 +36,23 @@ fn table(name: &str, columns: &[(&str, u8)]) -> Table {
     Table { name: name.into(), columns: columns.iter().map(column).collect(), ..Table::default() }
 }
 
+/// `T512 (logging=yes), T511 (logging=no)`.
 fn codes(workload: &Workload) -> String {
-    workload.aliases.iter().map(|alias| alias.code.as_str()).collect::<Vec<_>>().join(", ")
+    let code = |alias: &Alias| match settings(&alias.params, ", ") {
+        params if params.is_empty() => alias.code.clone(),
+        params => format!("{} ({params})", alias.code),
+    };
+    workload.aliases.iter().map(code).collect::<Vec<_>>().join(", ")
+}
+
+/// `TP-LIGHT, TP-MEDIUM update_pct=40`.
+fn parts(workload: &Workload) -> String {
+    let part = |part: &Part| format!("{} {}", part.workload, settings(&part.params, " ")).trim_end().to_string();
+    workload.parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+fn settings(params: &BTreeMap<String, String>, between: &str) -> String {
+    params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(between)
 }
 
 fn metric(kpm: &Kpm) -> String {
@@ -79,7 +96,7 @@ fn facts(workload: &Workload) -> Vec<(String, String)> {
         ("Commits", if workload.commits { "each op commits".into() } else { String::new() }),
         ("Tables", workload.tables.join(", ")),
         ("Cached before", workload.warm.join(", ")),
-        ("Parts", workload.parts.iter().map(|part| part.workload.clone()).collect::<Vec<_>>().join(", ")),
+        ("Parts", parts(workload)),
         ("Codes", codes(workload)),
         ("Revision", workload.revision.to_string()),
     ];
@@ -109,11 +126,11 @@ fn values(param: &Param) -> String {
 
 fn claims(workload: &Workload) -> Table {
     let name = format!("{} contract and cross-check", workload.id);
-    let mut table = table(&name, &[("Claim", 0), ("Must be", 0), ("Holds for", 2), ("Else", 1)]);
+    let mut table = table(&name, &[("Claim", 0), ("Must be", 0), ("Holds for", 0), ("Else", 0)]);
     let contract = workload.contract.iter().map(|claim| ("contract", claim));
     for (kind, claim) in contract.chain(workload.crosscheck.iter().map(|claim| ("cross-check", claim))) {
         let per = claim.per.iter().map(|per| format!(" per {per}")).collect::<String>();
-        let cells = [format!("{kind}: {}{per}", claim.what), required(claim), scope(claim), claim.because.clone()];
+        let cells = [format!("{kind}: {}{per}", claim.what), required(claim), scope(claim), or_else(claim)];
         table.rows.push(cells.into_iter().map(Cell::text).collect());
     }
     table
@@ -125,9 +142,22 @@ fn required(claim: &Claim) -> String {
     known.collect::<Vec<_>>().join(", ")
 }
 
-/// Engines and drives for which the claim holds; empty if for all.
+/// Engines, drives and conditions with which the claim holds; empty if always.
 fn scope(claim: &Claim) -> String {
-    claim.engines.iter().chain(&claim.drives).cloned().collect::<Vec<_>>().join(", ")
+    let drives = claim.drives.iter().map(|drive| format!("{drive} drive"));
+    let params = claim.params.iter().map(|(name, named)| {
+        let (without, values) = Claim::named_values(named);
+        let values = values.collect::<Vec<_>>().join(" or ");
+        if without { format!("{name} not {values}") } else { format!("{name}={values}") }
+    });
+    let when = claim.when.iter().map(|name| format!("unless {name} is 0"));
+    claim.engines.iter().cloned().chain(drives).chain(params).chain(when).collect::<Vec<_>>().join(", ")
+}
+
+/// What it means if the claim does not hold: the verdict, where it is not invalid, and why.
+fn or_else(claim: &Claim) -> String {
+    let verdict = claim.status.filter(|status| *status != Status::Invalid).map(|status| format!("{status}: "));
+    verdict.unwrap_or_default() + &claim.because
 }
 
 fn sql(statements: &Statements) -> Vec<Block> {
@@ -156,12 +186,11 @@ fn suite_section(input: &Input, suite: &Suite) -> Option<Section> {
 
 fn suite_row(entry: &SuiteEntry) -> Vec<Cell> {
     let text = |text: &Option<String>| text.as_ref().map_or(Cell::Empty, Cell::text);
-    let params = entry.params.iter().map(|(name, value)| format!("{name}={value}"));
     vec![
         text(&entry.code),
         text(&entry.title),
         entry.workload.as_ref().or(entry.none.as_ref()).map_or(Cell::Empty, Cell::text),
-        Cell::text(params.collect::<Vec<_>>().join(", ")),
+        Cell::text(settings(&entry.params, ", ")),
         text(&entry.jobs),
     ]
 }
