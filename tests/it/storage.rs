@@ -68,9 +68,14 @@ fn reasons<'a>(test: &'a Value, code: &str) -> Vec<&'a str> {
 
 const LOOKUPS: &str = "--workload SRV-QUERY1 --workload SRV-QUERY25 --workload SRV-REPORT";
 
-/// Blocks of a query with 1, 25 and 125 rows.
+/// Tests of queries with 1, 25 and 125 rows.
+fn lookups(target: &str) -> Vec<Value> {
+    tests(&format!("{target} {LOOKUPS} {MOMENT}"))
+}
+
+/// Blocks of each of those queries.
 fn blocks(target: &str) -> Vec<f64> {
-    tests(&format!("{target} {LOOKUPS} {MOMENT}")).iter().map(|test| metric(test, "logical_reads_per_op")).collect()
+    lookups(target).iter().map(|test| metric(test, "logical_reads_per_op")).collect()
 }
 
 #[test]
@@ -89,9 +94,10 @@ fn sqlite_descends_a_tree_for_each_row() {
 
 #[test]
 fn mariadb_reads_the_blocks_that_are_documented() {
-    // docs/counters.md
-    for (found, documented) in blocks("mariadb").iter().zip([2.0, 54.0, 254.0]) {
-        assert!((found / documented - 1.0).abs() < 0.05, "{found} instead of {documented}");
+    // docs/counters.md. Some hundred blocks are the server's own, which tells where a busy machine runs few queries.
+    for (test, documented) in lookups("mariadb").iter().zip([2.0, 54.0, 254.0]) {
+        let (found, own) = (metric(test, "logical_reads_per_op"), 1000.0 / test["ops"].as_f64().unwrap());
+        assert!((0.95 * documented..1.05 * documented + own).contains(&found), "{found} instead of {documented}");
     }
 }
 
@@ -244,7 +250,7 @@ const FEW_FREE_PAGES: [[&str; 2]; 1] =
 
 #[test]
 fn the_writer_test_is_of_a_cached_table_or_the_verdict_says_that_it_was_not() {
-    let line = "--workload DBWR-THR --workload DBWR-THR:rows=2000";
+    let line = format!("--workload DBWR-THR --workload DBWR-THR:rows=2000 {MOMENT}");
     for target in ["postgres", "mariadb"] {
         // 320 rows are 5 MB, 2,000 are 33 MB; the caches have 16 MB.
         let tests = with_small_caches(&format!("{target} {line}"), &FEW_FREE_PAGES);
