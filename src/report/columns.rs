@@ -99,5 +99,10 @@ fn derived(line: &Line<'_>, id: &str) -> Result<f64, String> {
 }
 
 fn kpm(line: &Line<'_>) -> Result<f64, String> {
-    line.test.kpm_value.ok_or_else(|| "the counter of the KPM is not known here".into())
+    let why = match &line.test.published {
+        Some(_) => "the source does not print the KPM",
+        None if line.test.window.ops == 0 => "no op was completed in the window",
+        None => "the counter of the KPM is not known here",
+    };
+    line.test.kpm_value.ok_or_else(|| why.into())
 }

@@ -1,10 +1,11 @@
 //! The datasheet: one page per run, like a car's: the platform, then a line per workload.
 
-use super::columns::{RATE, jobs};
+use super::columns::{RATE, UNKNOWN_JOBS, jobs};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::heatmap::{METRICS, figure as metric_figure};
 use super::{Input, Report, RunTests};
 use crate::analysis::ramp;
-use crate::model::{Better, LoadResult, RunRecord, Status, TestResult};
+use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Status, TestResult};
 
 /// `report datasheet`.
 pub struct Datasheet;
@@ -137,16 +138,32 @@ fn with_unit(value: &str, unit: &str) -> String {
 }
 
 fn origin(run: &RunRecord) -> Vec<(String, String)> {
-    let ended = run.ended_at.as_deref().unwrap_or("not ended");
     let name = run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
     let facts = [
         ("Run", format!("{}{name}, {}", run.id, run.status.name())),
         ("Command", run.command.clone()),
         ("Version", format!("dbdyno {}", run.version)),
-        ("Time", format!("{} to {ended}", run.started_at)),
-        ("Data", format!("{} GB nominal, data set {}, seed {}", run.size_gb, run.data_set_id, run.seed)),
+        ("Time", time(run)),
+        ("Data", data(run)),
     ];
     facts.into_iter().map(|(name, value)| (name.into(), value)).collect()
+}
+
+/// From start to end; of a publication its date.
+fn time(run: &RunRecord) -> String {
+    match (run.kind, &run.ended_at) {
+        (RunKind::Published, None) => run.started_at.clone(),
+        (_, ended) => format!("{} to {}", run.started_at, ended.as_deref().unwrap_or("not ended")),
+    }
+}
+
+/// Size, data set and seed; of a publication the size, if it is printed.
+fn data(run: &RunRecord) -> String {
+    match run.kind {
+        RunKind::Published if run.size_gb > 0.0 => format!("{} GB nominal", run.size_gb),
+        RunKind::Published => "unknown".into(),
+        _ => format!("{} GB nominal, data set {}, seed {}", run.size_gb, run.data_set_id, run.seed),
+    }
 }
 
 fn loads(run: &RunRecord) -> Table {
@@ -218,7 +235,7 @@ fn kpms(input: &Input, data: &RunTests) -> Table {
 
 fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
     let first = tests[0];
-    let (speed, best) = (ramp::speed(tests), ramp::throughput(tests));
+    let [speed, best] = METRICS.each_ref().map(|metric| metric_figure(tests, metric));
     let unit = unit(speed.as_ref(), best.as_ref(), first);
     let single = speed.map(|figure| figure.test);
     let shown: Vec<&TestResult> = [&speed, &best].into_iter().flatten().map(|figure| figure.test).collect();
@@ -230,7 +247,9 @@ fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
         None => table.unknown(why),
     };
     let speed_cell = figure(speed, "no test at one job, or its counter is not known");
-    let best_cell = figure(best, "no figure of the ramp is known");
+    let best_cell = figure(best, no_throughput(tests));
+    let jobs_cell = best.map(|figure| figure.test.known_jobs());
+    let jobs_cell = jobs_cell.map_or(Cell::Empty, |jobs| jobs.map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count));
     let parameters: Vec<String> = first.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let row = vec![
         Cell::text(label),
@@ -239,7 +258,7 @@ fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
         speed_cell,
         best_cell,
         Cell::text(unit),
-        best.map_or(Cell::Empty, |figure| Cell::count(figure.jobs)),
+        jobs_cell,
         service_time(table, single),
         percentile(table, single, |test| test.latency.p50_us),
         percentile(table, single, |test| test.latency.p99_us),
@@ -249,6 +268,11 @@ fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
     ];
     judged.iter().for_each(|test| table.explain(&format!("{label} at {}", jobs(test.jobs)), &test.verdict));
     row
+}
+
+fn no_throughput(tests: &[&TestResult]) -> &'static str {
+    let is_speed = |test: &&TestResult| test.published.as_ref().is_some_and(|known| known.kind == PublishedKind::Speed);
+    if tests.iter().all(is_speed) { "the source states a speed only" } else { "no figure of the ramp is known" }
 }
 
 /// Speed and throughput may be different metrics (a time and a rate); then both units are named.

@@ -84,14 +84,15 @@ fn test(test: &TestResult) -> Value {
     document
 }
 
-/// The rate and its unit: the KPM if it is one, else the second metric, else ops per second.
+/// The rate and its unit: the KPM if it is one, else the second metric, else ops per second; absent if it is not known.
 fn throughput(test: &TestResult) -> (Option<f64>, &str) {
     if test.kpm.better == Better::Higher {
         return (test.kpm_value, &test.kpm.unit);
     }
     match test.second.as_ref().filter(|second| second.better == Better::Higher) {
         Some(second) => (test.second_value, &second.unit),
-        None => (Some(test.ops_per_s), "ops/s"),
+        // A publication prints its own metric, seldom ops.
+        None => (Some(test.ops_per_s).filter(|rate| test.published.is_none() || *rate > 0.0), "ops/s"),
     }
 }
 

@@ -30,6 +30,7 @@ mod one_at_a_time;
 mod postgres_versions;
 mod private_server;
 mod probes;
+mod published_reports;
 mod reports;
 mod resume;
 mod runner;
