@@ -240,7 +240,7 @@ pub struct CompareArgs {
     /// Ids, names or 'last'; the first is the base
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Exit with 1 if a figure is worse by more than this beyond the noise, or invalid: 5%
+    /// Exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost: 5%
     #[arg(long, value_name = "PERCENT")]
     pub fail_below: Option<Percent>,
     /// Also write the result as JUnit XML, with the same limit [default limit: 0%]

@@ -77,10 +77,11 @@ fn differences(comparison: &Comparison) -> Vec<Block> {
 fn findings(comparison: &Comparison) -> Vec<Block> {
     let texts = comparison.findings.iter().map(|finding| Block::Paragraph(format!("{}.", finding.text)));
     let found: Vec<Block> = texts.collect();
-    match found.is_empty() {
-        true => vec![Block::Paragraph("No figure differs beyond the noise.".into())],
-        false => found,
-    }
+    let nothing = match comparison.kpms.is_empty() {
+        true => "There is no figure that both runs have.",
+        false => "No figure differs beyond the noise.",
+    };
+    if found.is_empty() { vec![Block::Paragraph(nothing.into())] } else { found }
 }
 
 fn rows(comparison: &Comparison, several: bool) -> Table {
@@ -225,7 +226,7 @@ pub fn json(comparisons: &[Comparison], noise: &str) -> Value {
             "group": mean.group, "kind": mean.kind.name(), "ratio": mean.ratio, "workloads": mean.workloads,
         })).collect()),
         "not_compared": each(&|comparison| comparison.not_compared.iter().map(|lost| json!({
-            "workload": lost.label, "kind": lost.kind.map(Kind::name), "why": lost.why,
+            "workload": lost.label, "kind": lost.kind.map(Kind::name), "why": lost.why, "lost": lost.lost,
         })).collect()),
         "findings": each(&|comparison| comparison.findings.iter().map(|finding| json!({
             "code": finding.code, "text": finding.text,

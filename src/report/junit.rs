@@ -11,8 +11,8 @@ use crate::model::Status;
 /// What became of a case.
 enum Outcome {
     Passed,
-    /// Worse than allowed.
-    Failed(String),
+    /// What happened, and the figures.
+    Failed(&'static str, String),
     /// There is nothing to compare.
     Skipped(String),
 }
@@ -39,7 +39,7 @@ fn suite(writer: &mut Writer<Vec<u8>>, comparison: &Comparison, below: f64) -> i
     let name = format!("{} against {}", comparison.other, comparison.base);
     let (total, failed, skipped) = (
         cases.len().to_string(),
-        count(|outcome| matches!(outcome, Outcome::Failed(_))),
+        count(|outcome| matches!(outcome, Outcome::Failed(..))),
         count(|outcome| matches!(outcome, Outcome::Skipped(_))),
     );
     let attributes = [("name", &name), ("tests", &total), ("failures", &failed), ("skipped", &skipped)];
@@ -55,16 +55,22 @@ fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
     let compared = comparison.kpms.iter().map(|row| {
         let outcome = match row.base_status {
             Status::Invalid => Outcome::Skipped("the base is invalid".into()),
-            _ if row.is_failure(below) => Outcome::Failed(failure(row)),
+            _ if row.is_failure(below) => Outcome::Failed("worse than allowed", failure(row)),
             _ => Outcome::Passed,
         };
         (format!("{} {}", row.subject.label(), row.kind.name()), outcome)
     });
     let lost = comparison.not_compared.iter().map(|lost| {
         let kind = lost.kind.map(Kind::name).unwrap_or_default();
-        (format!("{} {kind}", lost.label).trim_end().to_string(), Outcome::Skipped(lost.why.clone()))
+        let outcome = match lost.lost {
+            true => Outcome::Failed("lost", lost.why.clone()),
+            false => Outcome::Skipped(lost.why.clone()),
+        };
+        (format!("{} {kind}", lost.label).trim_end().to_string(), outcome)
     });
-    compared.chain(lost).collect()
+    let nothing =
+        ("comparison".to_string(), Outcome::Failed("nothing to compare", "the base has no sound figure".into()));
+    compared.chain(lost).chain(comparison.judges_nothing().then_some(nothing)).collect()
 }
 
 fn failure(row: &Row) -> String {
@@ -87,8 +93,8 @@ fn case(writer: &mut Writer<Vec<u8>>, name: &str, outcome: &Outcome) -> io::Resu
     let element = writer.create_element("testcase").with_attributes([("name", name), ("classname", "dbdyno.compare")]);
     match outcome {
         Outcome::Passed => element.write_empty()?,
-        Outcome::Failed(text) => element.write_inner_content(|writer| {
-            let failure = writer.create_element("failure").with_attribute(("message", "worse than allowed"));
+        Outcome::Failed(what, text) => element.write_inner_content(|writer| {
+            let failure = writer.create_element("failure").with_attribute(("message", *what));
             failure.write_text_content(BytesText::new(text)).map(|_| ())
         })?,
         Outcome::Skipped(why) => element.write_inner_content(|writer| {

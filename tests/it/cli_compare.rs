@@ -97,6 +97,43 @@ fn a_loss_beyond_the_limit_fails_and_junit_names_it() {
 }
 
 #[test]
+fn a_figure_that_is_gone_fails_and_so_does_a_comparison_of_nothing() {
+    let desk = desk();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    let mut add = |name: &str, change: &dyn Fn(TestResult) -> Option<TestResult>| {
+        let id = store.begin_run(&RunRecord { name: Some(name.into()), ..fixture::run() }).unwrap();
+        fixture::tests().into_iter().filter_map(change).for_each(|test| store.save_test(id, &test).unwrap());
+    };
+    let is_query = |test: &TestResult| test.workload == "SRV-QUERY1";
+    add("failed", &|test| Some(if is_query(&test) { TestResult { kpm_value: None, ..test } } else { test }));
+    add("stuck", &|test| Some(if is_query(&test) { TestResult { kpm_value: Some(0.0), ..test } } else { test }));
+    add("fewer", &|test| (!is_query(&test)).then_some(test));
+    add("foreign", &|test| Some(TestResult { workload: format!("MY-{}", test.workload), ..test }));
+    for (name, why) in [("failed", "no figure in failed"), ("stuck", "no figure in stuck"), ("fewer", "only in base")] {
+        let file = desk.path("lost.xml");
+        let line = format!("compare base {name} --fail-below 5% --junit {}", file.display());
+        let done = desk.run(&line).fails(1, &["--fail-below", "lost", "SRV-QUERY1"]);
+        assert!(done.stdout.contains(why) && !done.stdout.contains("No figure differs"), "{}", done.stdout);
+        let xml = std::fs::read_to_string(&file).unwrap();
+        assert!(xml.contains("<failure") && !xml.contains("failures=\"0\""), "{xml}");
+        let json = desk.run(&format!("compare base {name} --format json")).ok().json();
+        let lost = json["not_compared"].as_array().unwrap().iter().filter(|one| one["lost"] == true);
+        assert!(lost.count() >= 1, "{json}");
+        // What the base does not have cannot get lost.
+        desk.run(&format!("compare {name} base --fail-below 5%")).ok();
+    }
+    let text = desk.run("compare failed foreign").ok().stdout;
+    assert!(text.contains("figures are not compared"), "{text}");
+    desk.run("compare base foreign --fail-below 5%").fails(1, &["--fail-below", "lost"]);
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    store.begin_run(&RunRecord { name: Some("empty".into()), ..fixture::run() }).unwrap();
+    let file = desk.path("empty.xml");
+    let nothing = desk.run(&format!("compare empty base --fail-below 5% --junit {}", file.display()));
+    nothing.fails(1, &["--fail-below", "no figure", "empty"]);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("failures=\"1\""));
+}
+
+#[test]
 fn every_form_of_a_comparison_and_its_mistakes() {
     let desk = desk();
     for (format, words) in [("markdown", "| SRV-QUERY1"), ("csv", "SRV-QUERY1"), ("html", "SRV-QUERY1")] {

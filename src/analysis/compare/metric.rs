@@ -49,6 +49,11 @@ impl Metric {
     }
 }
 
+/// True if a test has a figure that counts: none is as good as 0.
+pub fn is_sound(test: &TestResult) -> bool {
+    test.verdict.status != Status::Invalid && test.kpm_value.is_some_and(|value| value > 0.0)
+}
+
 /// Mean service time in ms.
 pub fn service_ms(test: &TestResult) -> Option<f64> {
     match &test.published {

@@ -219,6 +219,19 @@ pub struct NotCompared {
     pub label: String,
     pub kind: Option<Kind>,
     pub why: String,
+    /// The base has a sound figure and the other has none.
+    pub lost: bool,
+}
+
+impl Comparison {
+    /// Sound figures of the base that the other does not have.
+    pub fn lost(&self) -> impl Iterator<Item = &NotCompared> {
+        self.not_compared.iter().filter(|figure| figure.lost)
+    }
+    /// True if no figure of the base is sound, so that none of the other can be worse.
+    pub fn judges_nothing(&self) -> bool {
+        self.lost().next().is_none() && self.kpms.iter().all(|row| row.base_status == Status::Invalid)
+    }
 }
 
 /// Compares `other` with `base`.

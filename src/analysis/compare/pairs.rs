@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{NotCompared, Side, Subject};
+use super::{NotCompared, Side, Subject, metric};
 use crate::model::TestResult;
 
 /// The tests of one workload in both runs.
@@ -20,9 +20,10 @@ pub fn pairs<'a>(base: &Side<'a>, other: &Side<'a>, alone: &mut Vec<NotCompared>
     for (subject, ours) in workloads(base.tests) {
         let theirs: Vec<&TestResult> = other.tests.iter().filter(|test| is_of(test, &subject)).collect();
         if theirs.is_empty() {
-            alone.push(only_in(base, &subject));
+            alone.push(lost(base, &subject, &ours));
             continue;
         }
+        alone.extend(lost_drives(base, &subject, &ours, &theirs));
         pairs.extend(by_drive(base, other, subject, &ours, &theirs));
     }
     let theirs = workloads(other.tests).into_iter().map(|(subject, _)| subject);
@@ -32,7 +33,30 @@ pub fn pairs<'a>(base: &Side<'a>, other: &Side<'a>, alone: &mut Vec<NotCompared>
 }
 
 fn only_in(side: &Side<'_>, subject: &Subject) -> NotCompared {
-    NotCompared { label: subject.label(), kind: None, why: format!("only in {}", side.name) }
+    NotCompared { label: subject.label(), kind: None, why: format!("only in {}", side.name), lost: false }
+}
+
+/// What only the base has: lost, if it is sound.
+fn lost(base: &Side<'_>, subject: &Subject, tests: &[&TestResult]) -> NotCompared {
+    NotCompared { lost: tests.iter().any(|test| metric::is_sound(test)), ..only_in(base, subject) }
+}
+
+/// The drives of the base that the other has not, where it has another one of it.
+fn lost_drives(base: &Side<'_>, subject: &Subject, ours: &[&TestResult], theirs: &[&TestResult]) -> Vec<NotCompared> {
+    let (own, foreign) = (drives(ours), drives(theirs));
+    if own.is_disjoint(&foreign) {
+        return Vec::new();
+    }
+    let lost = |drive: &&str| {
+        let tests: Vec<&TestResult> = ours.iter().filter(|test| test.drive.name() == *drive).copied().collect();
+        let lost = lost(base, subject, &tests);
+        NotCompared { why: format!("{drive} drive {}", lost.why), ..lost }
+    };
+    own.difference(&foreign).map(lost).collect()
+}
+
+fn drives(tests: &[&TestResult]) -> BTreeSet<&'static str> {
+    tests.iter().map(|test| test.drive.name()).collect()
 }
 
 /// The workloads of a run with their tests, in order of appearance.
@@ -70,7 +94,6 @@ fn by_drive<'a>(
     ours: &[&'a TestResult],
     theirs: &[&'a TestResult],
 ) -> Vec<Pair<'a>> {
-    let drives = |tests: &[&TestResult]| tests.iter().map(|test| test.drive.name()).collect::<BTreeSet<_>>();
     let (own, foreign) = (drives(ours), drives(theirs));
     let common: Vec<&str> = own.intersection(&foreign).copied().collect();
     let only = |tests: &[&'a TestResult], drive: &str| -> Vec<&'a TestResult> {

@@ -45,12 +45,21 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
         }
     }
     for kind in [Kind::Speed, Kind::Throughput] {
-        let Some((own, foreign)) = kpms(pair, kind) else { continue };
+        let (own, foreign) = match (figure(&pair.base, kind), figure(&pair.other, kind)) {
+            (Some((own, _)), Some((foreign, _))) => (own, foreign),
+            (Some((metric, reading)), None) if is_again(kind, &metric, reading.jobs) => continue,
+            (Some((_, reading)), None) => {
+                comparison.not_compared.push(lost(&comparison.other, pair, kind, &reading));
+                continue;
+            }
+            (None, _) => continue,
+        };
         if own.is_same(&foreign) {
             comparison.kpms.extend(row(context, pair, kind, &own));
         } else {
             let why = format!("{} against {}: not the same figure", own.name, foreign.name);
-            comparison.not_compared.push(NotCompared { label: pair.subject.label(), kind: Some(kind), why });
+            let label = pair.subject.label();
+            comparison.not_compared.push(NotCompared { label, kind: Some(kind), why, lost: false });
         }
         let further = metrics.iter().filter(|metric| **metric != own && metric.better == Better::Higher);
         comparison.further.extend(further.filter_map(|metric| row(context, pair, kind, metric)));
@@ -59,20 +68,31 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
     comparison.equal_jobs.extend(equal_jobs(context, pair));
 }
 
-/// The KPMs of both at one job, or where the ramps are best.
-fn kpms(pair: &Pair<'_>, kind: Kind) -> Option<(Metric, Metric)> {
-    let of = |tests: &[&TestResult]| {
-        let mut known = tests.iter().filter(|test| test.kpm_value.is_some());
-        let fits = |test: &&&TestResult| match (kind, &test.published) {
-            (Kind::Speed, Some(published)) => test.jobs == 1 && published.kind != PublishedKind::Throughput,
-            (Kind::Throughput, Some(published)) => published.kind != PublishedKind::Speed,
-            (Kind::Speed, None) => test.jobs == 1,
-            (Kind::Throughput, None) => true,
-        };
-        let test = known.find(fits)?;
-        Some(if kind == Kind::Throughput { rate(test) } else { Metric::kpm(test) })
+/// A figure of the base that the other has not: a test that failed, or has not been run at one job.
+fn lost(other: &str, pair: &Pair<'_>, kind: Kind, base: &Reading<'_>) -> NotCompared {
+    let reasons = pair.other.iter().flat_map(|test| &test.verdict.reasons);
+    let reason = reasons.filter(|reason| reason.status == Status::Invalid).map(|reason| format!(": {}", reason.text));
+    let why = format!("no figure in {other}{}", reason.take(1).collect::<String>());
+    NotCompared { label: pair.subject.label(), kind: Some(kind), why, lost: metric::is_sound(base.test) }
+}
+
+/// True of a time at one job that is asked for as throughput: it was a speed already.
+fn is_again(kind: Kind, metric: &Metric, jobs: u32) -> bool {
+    kind == Kind::Throughput && metric.better == Better::Lower && jobs == 1
+}
+
+/// The KPM of tests at one job, or where the ramp is best.
+fn figure<'a>(tests: &[&'a TestResult], kind: Kind) -> Option<(Metric, Reading<'a>)> {
+    let fits = |test: &&&TestResult| match (kind, &test.published) {
+        (Kind::Speed, Some(published)) => test.jobs == 1 && published.kind != PublishedKind::Throughput,
+        (Kind::Throughput, Some(published)) => published.kind != PublishedKind::Speed,
+        (Kind::Speed, None) => test.jobs == 1,
+        (Kind::Throughput, None) => true,
     };
-    of(&pair.base).zip(of(&pair.other))
+    let test = tests.iter().filter(|test| test.kpm_value.is_some()).find(fits)?;
+    let metric = if kind == Kind::Throughput { rate(test) } else { Metric::kpm(test) };
+    let reading = reading(tests, kind, &metric)?;
+    Some((metric, reading))
 }
 
 /// The metric in which throughput is stated: the KPM, or a rate beside a time.
@@ -85,14 +105,16 @@ fn rate(test: &TestResult) -> Metric {
 
 /// The readings of both for a row, if both have one.
 fn both<'a>(pair: &Pair<'a>, kind: Kind, metric: &Metric) -> Option<(Reading<'a>, Reading<'a>)> {
-    let of = |tests: &[&'a TestResult]| match kind {
+    let (base, other) = reading(&pair.base, kind, metric).zip(reading(&pair.other, kind, metric))?;
+    let again = is_again(kind, metric, base.jobs) && other.jobs == 1;
+    (!again).then_some((base, other))
+}
+
+fn reading<'a>(tests: &[&'a TestResult], kind: Kind, metric: &Metric) -> Option<Reading<'a>> {
+    match kind {
         Kind::Speed => readings(tests, metric, PublishedKind::Speed).into_iter().find(|reading| reading.jobs == 1),
         Kind::Throughput => best(readings(tests, metric, PublishedKind::Throughput), metric.better),
-    };
-    let (base, other) = of(&pair.base).zip(of(&pair.other))?;
-    // A time at one job was a speed already.
-    let again = kind == Kind::Throughput && metric.better == Better::Lower && (base.jobs, other.jobs) == (1, 1);
-    (!again).then_some((base, other))
+    }
 }
 
 fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {

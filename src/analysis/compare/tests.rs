@@ -103,6 +103,27 @@ fn published_figures_have_no_interval_and_statements_are_speed_and_throughput() 
 }
 
 #[test]
+fn a_sound_figure_that_the_other_does_not_have_is_lost() {
+    let lost = |found: &Comparison| found.lost().map(|one| (one.kind, one.why.clone())).collect::<Vec<_>>();
+    let (base, faster) = (measured(&[(1, 100.0), (2, 190.0)]), measured(&[(2, 190.0)]));
+    let no_speed = compared(&base, &faster);
+    assert_eq!(lost(&no_speed), [(Some(Kind::Speed), "no figure in b".into())]);
+    assert_eq!(no_speed.kpms.len(), 1);
+    let in_database = |test: &TestResult| TestResult { drive: crate::model::Drive::Database, ..test.clone() };
+    let both: Vec<TestResult> = base.iter().cloned().chain(base.iter().map(in_database)).collect();
+    assert_eq!(lost(&compared(&both, &base)), [(None, "database drive only in a".into())]);
+    let (back, none) = (compared(&base, &both), compared(&[], &base));
+    assert!(lost(&back).is_empty() && !back.judges_nothing());
+    assert!(lost(&none).is_empty() && none.judges_nothing());
+    let mut invalid = base.clone();
+    for test in &mut invalid {
+        test.verdict = Verdict::from_reasons(vec![Reason::new(Status::Invalid, "errors", "too many errors")]);
+    }
+    let of_invalid = compared(&invalid, &[]);
+    assert!(lost(&of_invalid).is_empty() && of_invalid.judges_nothing());
+}
+
+#[test]
 fn figures_in_other_units_are_not_compared() {
     let base = [test("T1", PublishedKind::Speed, 1, &[("rows_per_s", 10.0)])];
     let other = [test("T1", PublishedKind::Speed, 1, &[("throughput_tps", 10.0)])];

@@ -70,18 +70,37 @@ fn write_junit(context: &Context, path: &Path, comparisons: &[Comparison], below
     file::write(context, path, text.as_bytes())
 }
 
-/// With `--fail-below`: an error that names the worst figure.
+/// With `--fail-below`: an error that names the worst figure, what is lost, and comparisons of nothing.
 fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
     let Some(below) = args.fail_below else { return Ok(()) };
+    let empty = comparisons.iter().filter(|comparison| comparison.judges_nothing());
+    let empty =
+        empty.map(|comparison| format!("no figure of {} can be judged by {}", comparison.other, comparison.base));
+    let found: Vec<String> = worst(comparisons, below.0).into_iter().chain(lost(comparisons)).chain(empty).collect();
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(Error::new(Kind::Check, "--fail-below", found.join(", ")).advise("see the comparison")),
+    }
+}
+
+/// The figures that are worse than allowed.
+fn worst(comparisons: &[Comparison], below: f64) -> Option<String> {
     let rows = comparisons.iter().flat_map(|comparison| &comparison.kpms);
-    let failed: Vec<_> = rows.filter(|row| row.is_failure(below.0)).collect();
-    let Some(worst) = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss())) else { return Ok(()) };
-    let text = format!(
+    let failed: Vec<_> = rows.filter(|row| row.is_failure(below)).collect();
+    let worst = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss()))?;
+    Some(format!(
         "{} figures are worse than allowed or became invalid, most {} {} by {:.1} %",
         failed.len(),
         worst.subject.label(),
         worst.kind.name(),
         100.0 * worst.loss()
-    );
-    Err(Error::new(Kind::Check, "--fail-below", text).advise("see the comparison"))
+    ))
+}
+
+/// The sound figures of the base that are gone.
+fn lost(comparisons: &[Comparison]) -> Option<String> {
+    let mut lost = comparisons.iter().flat_map(Comparison::lost);
+    let first = lost.next()?;
+    let kind = first.kind.map_or(String::new(), |kind| format!(" {}", kind.name()));
+    Some(format!("{} figures are lost, first {}{kind} ({})", 1 + lost.count(), first.label, first.why))
 }
