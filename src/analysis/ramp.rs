@@ -3,7 +3,7 @@
 
 mod group;
 
-pub use group::{distinction, groups, label, same};
+pub use group::{distinction, groups, label, same, same_but_drive};
 
 use crate::model::{Better, Kpm, PublishedKind, Ramp, Status, TestResult};
 use crate::stats::scaling;

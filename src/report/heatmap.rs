@@ -2,7 +2,7 @@
 
 use super::columns::{RATE, jobs};
 use super::document::{Block, Cell, Document, HeatCell, HeatRow, Heatmap, Section};
-use super::ramps::{RampRow, rows};
+use super::ramps::{RampRow, compared};
 use super::{Input, Report};
 use crate::analysis::compare::Noise;
 use crate::analysis::heatmap::{Known, Place, Rank, places};
@@ -85,7 +85,7 @@ fn map(input: &Input, metric: &Metric) -> Heatmap {
     };
     let mut reasons = Vec::new();
     for (group, _) in input.used_groups() {
-        for row in rows(input, group) {
+        for row in compared(input, group) {
             add(&mut map, &row, metric, &mut reasons);
         }
     }
@@ -94,7 +94,7 @@ fn map(input: &Input, metric: &Metric) -> Heatmap {
 }
 
 /// Adds the row, unless it has no figure at all.
-fn add<'a>(map: &mut Heatmap, row: &RampRow<'a>, metric: &Metric, reasons: &mut Vec<(String, &'a Reason)>) {
+fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<(String, Reason)>) {
     let mut figures: Vec<_> = row.runs.iter().map(|tests| figure(tests, metric)).collect();
     let Some(kpm) = figures.iter().flatten().map(|figure| figure.kpm).next() else { return };
     // A run of another revision may lack the second metric: then its figure is another one.
@@ -105,12 +105,14 @@ fn add<'a>(map: &mut Heatmap, row: &RampRow<'a>, metric: &Metric, reasons: &mut 
     let known: Vec<_> =
         figures.iter().map(|figure| figure.as_ref().and_then(|figure| sound(figure, &kpm.unit))).collect();
     let places = places(kpm.better, &known);
-    let cells = figures.iter().zip(&row.runs).zip(&places).map(|((figure, tests), place)| match figure {
-        Some(figure) => cell(figure, *place),
+    let lowered: Vec<Vec<Reason>> = figures.iter().map(|figure| lowering(figure.as_ref(), &figures)).collect();
+    let cells = figures.iter().zip(&row.runs).zip(places.iter().zip(&lowered));
+    let cells = cells.map(|((figure, tests), (place, lowered))| match figure {
+        Some(figure) => cell(figure, *place, lowered),
         None => missing(map, tests),
     });
     let cells = cells.collect();
-    reasons.extend(doubts(&map.columns, row, &figures));
+    reasons.extend(doubts(&map.columns, row, &figures, &lowered));
     map.rows.push(HeatRow { label: row.label.clone(), unit: kpm.unit.clone(), better: kpm.better, cells });
 }
 
@@ -128,14 +130,15 @@ pub(super) fn sound(figure: &RampFigure<'_>, unit: &str) -> Option<Known> {
     is_sound.then(|| Known { value: figure.value, ci_fraction: Noise::default().of_test(figure.test) })
 }
 
-fn cell(figure: &RampFigure<'_>, place: Option<Place>) -> HeatCell {
+fn cell(figure: &RampFigure<'_>, place: Option<Place>, lowered: &[Reason]) -> HeatCell {
     let interval = figure.test.ci_fraction.map(|fraction| format!("95 % interval +-{:.2} %", 100.0 * fraction));
     let at = (figure.jobs > 0).then(|| format!("at {}", jobs(figure.jobs)));
     let share = place.map(|place| format!("{:.1} % of the best", 100.0 * place.share));
-    let reasons = lowering(figure.test).map(|reason| format!("{}: {}", reason.status, reason.text));
+    let verdict = lowered.iter().map(|reason| reason.status).fold(figure.test.verdict.status, Status::max);
+    let reasons = lowered.iter().map(|reason| format!("{}: {}", reason.status, reason.text));
     let notes: Vec<String> = [at, share, interval].into_iter().flatten().chain(reasons).collect();
     HeatCell {
-        cell: Cell::Number { value: figure.value, digits: RATE, verdict: Some(figure.test.verdict.status) },
+        cell: Cell::Number { value: figure.value, digits: RATE, verdict: Some(verdict) },
         share: place.map(|place| place.share),
         rank: place.map(|place| place.rank).unwrap_or_default(),
         note: (!notes.is_empty()).then(|| notes.join(", ")),
@@ -147,22 +150,38 @@ fn missing(map: &mut Heatmap, tests: &[&TestResult]) -> HeatCell {
     HeatCell { cell: map.unknown(why), share: None, rank: Rank::Below, note: None }
 }
 
-/// The reasons that lowered a verdict.
-fn lowering(test: &TestResult) -> impl Iterator<Item = &Reason> {
-    test.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid)
+/// The reasons that lower the verdict on a figure beside the others of its row.
+fn lowering(figure: Option<&RampFigure<'_>>, row: &[Option<RampFigure<'_>>]) -> Vec<Reason> {
+    let Some(figure) = figure else { return Vec::new() };
+    let own = figure.test.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid).cloned();
+    own.chain(another_drive(figure, row)).collect()
+}
+
+/// The figures of a row are compared with the first one.
+fn another_drive(figure: &RampFigure<'_>, row: &[Option<RampFigure<'_>>]) -> Option<Reason> {
+    let (own, first) = (figure.test.drive, row.iter().flatten().next()?.test.drive);
+    let text = || format!("another drive: {}, compared with {}", own.name(), first.name());
+    (own != first).then(|| Reason::new(Status::Conditional, "drive", text()))
+}
+
+/// True if figures of the row are of different drives.
+pub(super) fn is_across_drives(row: &[Option<RampFigure<'_>>]) -> bool {
+    row.iter().flatten().any(|figure| another_drive(figure, row).is_some())
 }
 
 /// What lowered the verdicts of a row's figures, with the platform it is about.
-fn doubts<'a>(
+fn doubts(
     platforms: &[String],
-    row: &RampRow<'a>,
-    figures: &[Option<RampFigure<'a>>],
-) -> Vec<(String, &'a Reason)> {
-    let known = platforms.iter().zip(figures).filter_map(|(name, figure)| Some((name, figure.as_ref()?)));
-    let about = |(platform, figure): (&String, &RampFigure<'a>)| {
+    row: &RampRow<'_>,
+    figures: &[Option<RampFigure<'_>>],
+    lowered: &[Vec<Reason>],
+) -> Vec<(String, Reason)> {
+    let known = platforms.iter().zip(figures).zip(lowered);
+    let known = known.filter_map(|((name, figure), lowered)| Some((name, figure.as_ref()?, lowered)));
+    let about = |(platform, figure, lowered): (&String, &RampFigure<'_>, &Vec<Reason>)| {
         let at = if figure.jobs > 0 { format!(" at {}", jobs(figure.jobs)) } else { String::new() };
         let subject = format!("{platform}, {}{at}", row.label);
-        lowering(figure.test).map(|reason| (subject.clone(), reason)).collect::<Vec<_>>()
+        lowered.iter().map(|reason| (subject.clone(), reason.clone())).collect::<Vec<_>>()
     };
     known.flat_map(about).collect()
 }
@@ -170,8 +189,8 @@ fn doubts<'a>(
 /// More reasons than these are told by kind, each with one example; the cells' notes have them all.
 const MOST_REASONS: usize = 10;
 
-fn remarks(reasons: &[(String, &Reason)]) -> Vec<String> {
-    let sentence = |(subject, reason): &(String, &Reason)| format!("{subject}: {}: {}", reason.status, reason.text);
+fn remarks(reasons: &[(String, Reason)]) -> Vec<String> {
+    let sentence = |(subject, reason): &(String, Reason)| format!("{subject}: {}: {}", reason.status, reason.text);
     if reasons.len() <= MOST_REASONS {
         return reasons.iter().map(sentence).collect();
     }
@@ -181,7 +200,7 @@ fn remarks(reasons: &[(String, &Reason)]) -> Vec<String> {
             |kind: &&mut (&Reason, usize, String)| (kind.0.status, &kind.0.code) == (pair.1.status, &pair.1.code);
         match kinds.iter_mut().find(is_same) {
             Some(kind) => kind.1 += 1,
-            None => kinds.push((pair.1, 1, format!("{}: {}", pair.0, pair.1.text))),
+            None => kinds.push((&pair.1, 1, format!("{}: {}", pair.0, pair.1.text))),
         }
     }
     let told = kinds.into_iter().map(|(reason, count, example)| {

@@ -98,11 +98,17 @@ impl Input {
 
     /// Names of the runs, for columns: the name given, else `run 7`; the id is added to names that stand twice.
     pub fn platforms(&self) -> Vec<String> {
-        let name = |data: &RunTests| data.run.name.clone().unwrap_or_else(|| format!("run {}", data.run.id));
+        self.platforms_in(Language::English)
+    }
+
+    /// As [`Input::platforms`], for sentences of a language.
+    fn platforms_in(&self, language: Language) -> Vec<String> {
+        let numbered = |data: &RunTests| language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
+        let name = |data: &RunTests| data.run.name.clone().unwrap_or_else(|| numbered(data));
         let names: Vec<String> = self.runs.iter().map(name).collect();
         let stands_twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
         let unique = names.iter().zip(&self.runs).map(|(name, data)| match stands_twice(name) {
-            true => format!("{name} (run {})", data.run.id),
+            true => format!("{name} ({})", numbered(data)),
             false => name.clone(),
         });
         unique.collect()

@@ -1,6 +1,7 @@
 //! Management summary, datasheet and prices in both languages, against files that people have read.
 
 use dbdyno::analysis::price::PriceList;
+use dbdyno::model::Drive;
 use dbdyno::report::{FORMATS, Input, Language, Options, REPORTS, RunTests};
 
 use crate::reports::{golden, input, rendered};
@@ -103,4 +104,42 @@ fn the_published_licence_example_comes_out() {
     assert!((row[4].as_f64().unwrap() - throughput / 6.0).abs() < 1e-6);
     assert!((row[5].as_f64().unwrap() - throughput / 12.0).abs() < 1e-6);
     assert!((row[6].as_f64().unwrap() - 552_000.0 / throughput).abs() < 1e-12);
+}
+
+/// The two runs, each of one drive only.
+fn two_drives() -> Input {
+    let mut input = two_runs();
+    for (data, drive) in input.runs.iter_mut().zip([Drive::Database, Drive::Client]) {
+        data.tests.iter_mut().for_each(|test| test.drive = drive);
+    }
+    input
+}
+
+#[test]
+fn platforms_without_a_common_drive_are_compared_across_and_it_is_said() {
+    let words = |input: &Input, report| text(report, input).split_whitespace().collect::<Vec<_>>().join(" ");
+    let summary = words(&two_drives(), "summary");
+    let same_drive = two_runs();
+    let count = |summary: &str| summary.matches("comparable figures").count();
+    assert_eq!(count(&summary), count(&words(&same_drive, "summary")), "{summary}");
+    assert!(summary.contains("compare one drive with the other"), "{summary}");
+    let heatmap = words(&two_drives(), "heatmap");
+    assert!(!heatmap.contains("this run has no such test"), "{heatmap}");
+    assert!(heatmap.contains("another drive: client, compared with database"), "{heatmap}");
+    // A run that has both drives is compared drive by drive.
+    let mut both = two_drives();
+    let mut inside = both.runs[1].tests.clone();
+    inside.iter_mut().for_each(|test| test.drive = Drive::Database);
+    both.runs[1].tests.extend(inside);
+    assert!(!words(&both, "heatmap").contains("another drive"));
+    assert!(!words(&both, "summary").contains("one drive with the other"));
+}
+
+#[test]
+fn platforms_of_the_same_name_are_told_apart() {
+    let mut input = two_runs();
+    input.runs[1].run.name = input.runs[0].run.name.clone();
+    assert!(text("summary", &input).contains("nightly (run 7) and nightly (run 8)"), "{}", text("summary", &input));
+    input.language = Language::German;
+    assert!(text("summary", &input).contains("nightly (Lauf 7) und nightly (Lauf 8)"), "{}", text("summary", &input));
 }

@@ -8,7 +8,12 @@ use crate::model::TestResult;
 /// for it is only another name. Defaults may differ between engines (an index-organised table here, a heap there): what
 /// was chosen decides.
 pub fn same(a: &TestResult, b: &TestResult) -> bool {
-    a.workload == b.workload && a.chosen == b.chosen && a.drive == b.drive && a.kpm.unit == b.kpm.unit
+    same_but_drive(a, b) && a.drive == b.drive
+}
+
+/// As [`same`], whatever drives the work.
+pub fn same_but_drive(a: &TestResult, b: &TestResult) -> bool {
+    a.workload == b.workload && a.chosen == b.chosen && a.kpm.unit == b.kpm.unit
 }
 
 /// The ramps among `tests`, in order of appearance; `of` gives the test of an item.

@@ -8,7 +8,7 @@ mod trust;
 use super::document::{Block, Digits, Document, Section};
 use super::texts::Language;
 use super::{Input, Report, RunTests, price};
-use crate::model::{RunKind, RunRecord};
+use crate::model::RunKind;
 
 /// `report summary`.
 pub struct Summary;
@@ -31,7 +31,7 @@ impl Report for Summary {
 
     fn build(&self, input: &Input) -> Document {
         let language = input.language;
-        let platforms: Vec<String> = input.runs.iter().map(|data| name(language, &data.run)).collect();
+        let platforms = input.platforms_in(language);
         let runs = language.list(&platforms);
         let (title, mut sections) = match input.runs.as_slice() {
             [data] => (language.say("title_one", &[("run", &runs)]), one::sections(input, data, &platforms[0])),
@@ -46,11 +46,6 @@ impl Report for Summary {
 fn section(language: Language, heading: &str, paragraphs: Vec<String>) -> Section {
     let blocks = paragraphs.into_iter().filter(|text| !text.is_empty()).map(Block::Paragraph);
     Section { title: language.say(heading, &[]), blocks: blocks.collect() }
-}
-
-/// The name of a run, or its number.
-fn name(language: Language, run: &RunRecord) -> String {
-    run.name.clone().unwrap_or_else(|| language.say("run_unnamed", &[("id", &run.id.to_string())]))
 }
 
 /// A value of the disclosure, if it is known.

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::super::document::{Digits, Section};
-use super::super::heatmap::{METRICS, Metric, figure, sound};
-use super::super::ramps::{RampRow, rows};
+use super::super::heatmap::{METRICS, Metric, figure, is_across_drives, sound};
+use super::super::ramps::{RampRow, compared};
 use super::super::{Input, texts::Language};
 use super::{DIGITS, section, trust, what};
 use crate::analysis::heatmap::{Known, Place, Rank, places};
@@ -20,6 +20,8 @@ struct Line {
     unit: String,
     known: Vec<Option<Known>>,
     places: Vec<Option<Place>>,
+    /// The platforms were measured with different drives.
+    is_across_drives: bool,
 }
 
 /// Two platforms and how many times better the one is.
@@ -89,7 +91,7 @@ impl Line {
 
 fn lines(input: &Input, metric: &Metric) -> Vec<Line> {
     let groups = input.used_groups();
-    let all = groups.iter().flat_map(|(group, _)| rows(input, group));
+    let all = groups.iter().flat_map(|(group, _)| compared(input, group));
     all.filter_map(|row| line(&row, metric)).collect()
 }
 
@@ -103,7 +105,8 @@ fn line(row: &RampRow<'_>, metric: &Metric) -> Option<Line> {
     let known: Vec<Option<Known>> = comparable.collect();
     let places = places(kpm.better, &known);
     let is_shared = known.iter().flatten().count() > 1;
-    is_shared.then(|| Line { label: row.label.clone(), unit: kpm.unit.clone(), known, places })
+    let is_across_drives = is_across_drives(&figures);
+    is_shared.then(|| Line { label: row.label.clone(), unit: kpm.unit.clone(), known, places, is_across_drives })
 }
 
 /// Who is ahead how often, how near the others come, and the largest distances.
@@ -112,8 +115,10 @@ fn paragraph(language: Language, metric: &str, lines: &[Line], platforms: &[Stri
     if lines.is_empty() {
         return language.say("nothing_common", &[("metric", &metric)]);
     }
+    let across = lines.iter().filter(|line| line.is_across_drives).count();
     let sentences = [
         ahead(language, &metric, lines, platforms),
+        if across > 0 { language.say("across_drives", &[("count", &across.to_string())]) } else { String::new() },
         shares(language, lines, platforms),
         distances(language, lines, platforms),
     ];
