@@ -62,6 +62,14 @@ impl Context {
             .advise(format!("choose {}", known.join(", "))))
     }
 
+    /// Refuses every `--format` but text, for a command that has no other.
+    ///
+    /// # Errors
+    /// If another one was asked for.
+    pub fn text_only(&self) -> Result<()> {
+        self.format(&["text"]).map(|_| ())
+    }
+
     /// True if output may be coloured.
     pub fn color(&self) -> bool {
         let terminal = || std::io::stdout().is_terminal() && !no_color();

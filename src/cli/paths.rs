@@ -27,8 +27,30 @@ pub fn data_dir(given: Option<&PathBuf>) -> PathBuf {
     std::path::absolute(&dir).unwrap_or(dir)
 }
 
-/// The command line as typed. Passwords are refused on it, so it holds none.
+/// The command line, to be pasted into a shell. Passwords are refused on it, so it holds none.
 pub fn command_line() -> String {
-    let words: Vec<_> = std::env::args().skip(1).collect();
+    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("dbdyno".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it: in quotes if it holds anything that may mean something to a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=:,./@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_mean_something_to_a_shell_are_quoted() {
+        let words = ["--jobs", "1,2", "postgres://me@h/d?a=1&b=2", "a b", "it's", "", "größe", "$HOME", "~"];
+        let quoted = words.map(quoted).join(" ");
+        let expected = r"--jobs 1,2 'postgres://me@h/d?a=1&b=2' 'a b' 'it'\''s' '' größe '$HOME' '~'";
+        assert_eq!(quoted, expected);
+    }
 }

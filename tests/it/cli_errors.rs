@@ -30,6 +30,8 @@ fn unknown_names_are_answered_with_known_ones() {
     refused("run ftp://a/b", 2, &["ftp", "postgres"]);
     refused("show workload NOPE", 2, &["NOPE", "list workloads"]);
     refused("show workload SRV-21 --engine nope", 2, &["nope", "sqlite"]);
+    refused("show workload SRV-QUERY1:org=foo", 2, &["org=foo"]);
+    refused("show workload DL-STREAM:rpt=0", 2, &["rpt=0"]);
     refused("list nope", 2, &["nope", "workloads"]);
     refused("nope", 2, &["nope", "--help"]);
     refused("run --nope", 2, &["--nope"]);
@@ -37,6 +39,45 @@ fn unknown_names_are_answered_with_known_ones() {
     refused("report kpm --format nope", 2, &["nope", "markdown"]);
     refused("report nope", 2, &["nope", "datasheet"]);
     refused("run --format csv", 2, &["csv", "text, json"]);
+}
+
+#[test]
+fn a_format_that_a_command_does_not_have_is_refused() {
+    for command in [
+        "show workload T611",
+        "check",
+        "load",
+        "verify",
+        "clean",
+        "export-sql postgres --output x",
+        "runs export",
+        "runs import x",
+        "runs delete 1",
+    ] {
+        refused(&format!("{command} --format json"), 2, &["--format", "'json'", "choose text"]);
+    }
+    let desk = Desk::new();
+    desk.run(&format!("run {TINY} --quiet")).ok();
+    let (pdf, plain, page) = (desk.path("x.pdf"), desk.path("x"), desk.path("x.HTML"));
+    for command in ["report kpm", "compare 1 1"] {
+        desk.run(&format!("{command} -o {}", pdf.display())).fails(2, &["x.pdf", ".html"]);
+        assert!(!pdf.exists());
+        desk.run(&format!("{command} --format text -o {}", pdf.display())).ok();
+        desk.run(&format!("{command} -o {}", plain.display())).ok();
+        desk.run(&format!("{command} -o {}", page.display())).ok();
+        assert!(std::fs::read_to_string(&page).unwrap().starts_with("<!"));
+        std::fs::remove_file(&pdf).unwrap();
+    }
+}
+
+#[test]
+fn the_command_that_made_a_report_can_be_pasted_into_a_shell() {
+    let desk = Desk::new();
+    let mut command = desk.command(&format!("run {TINY} --quiet --format json --name"));
+    command.arg("a & b's");
+    let run = crate::support::finished(command, "run").ok().json();
+    let pasted = run["run"]["command"].as_str().or(run["command"].as_str()).unwrap();
+    assert_eq!(pasted, format!(r"dbdyno run {TINY} --quiet --format json --name 'a & b'\''s'"));
 }
 
 #[test]

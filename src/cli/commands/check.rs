@@ -26,6 +26,7 @@ struct Finding {
 /// # Errors
 /// Of kind `Check` if something is missing; of the target if it cannot be reached at all.
 pub fn check(context: &Context, args: &TargetArgs) -> Result<()> {
+    context.text_only()?;
     let catalog = context.catalog()?;
     let setting = Setting::new(&catalog, args)?;
     let plan = setting.plan(&catalog, None)?;

@@ -125,6 +125,7 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     fn new(context: &'a Context, args: &TargetArgs) -> Result<Desk<'a>> {
+        context.text_only()?;
         let catalog = context.catalog()?;
         let setting = Setting::new(&catalog, args)?;
         let console = Console::new(context, true);

@@ -21,6 +21,7 @@ const DEFAULT_SUITE: &str = "standard";
 /// # Errors
 /// Unknown names, an engine without stored routines, a directory that is not empty or cannot be written.
 pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
+    context.text_only()?;
     let catalog = context.catalog()?;
     let engine = find(&args.engine)?;
     if let Some(error) = export::refusal(&catalog, engine) {

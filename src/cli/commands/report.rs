@@ -125,12 +125,11 @@ pub fn find(kind: &str) -> Result<&'static dyn Report> {
     })
 }
 
-/// `--format`; else what the file's ending says; else the usual one.
+/// `--format`; else what the file's ending says; else the usual one, also for a file without an ending.
 fn chosen_format(context: &Context, usual: &str, output: Option<&Path>) -> Result<&'static dyn Format> {
     let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
-    let by_ending = output.and_then(|path| format_of_file(path).ok());
-    let name = match (&context.global.format, by_ending) {
-        (None, Some(format)) => return Ok(format),
+    let name = match (&context.global.format, output.filter(|path| path.extension().is_some())) {
+        (None, Some(path)) => return format_of_file(path),
         (None, None) => usual.to_string(),
         (Some(_), _) => context.format(&names)?,
     };
@@ -151,7 +150,7 @@ pub fn text_format() -> Result<&'static dyn Format> {
 /// Names the known endings.
 pub fn format_of_file(path: &Path) -> Result<&'static dyn Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    FORMATS.iter().copied().find(|format| format.extension() == ending).ok_or_else(|| {
+    FORMATS.iter().copied().find(|format| format.extension().eq_ignore_ascii_case(ending)).ok_or_else(|| {
         let known: Vec<_> = FORMATS.iter().map(|format| format!(".{}", format.extension())).collect();
         Error::usage(path.display().to_string(), "the file's ending stands for no format")
             .advise(format!("use {}", known.join(", ")))

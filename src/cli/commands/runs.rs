@@ -17,6 +17,9 @@ use crate::store::Store;
 /// # Errors
 /// Unknown runs, unreadable or damaged files.
 pub fn runs(context: &Context, what: &Runs) -> Result<()> {
+    if !matches!(what, Runs::List | Runs::Show { .. }) {
+        context.text_only()?;
+    }
     match what {
         Runs::List => list(context),
         Runs::Show { run } => show(context, run),

@@ -20,23 +20,31 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
         Show::Workload { id, engine, drive } => (id, engine, drive),
         Show::Suite { id, size } => return show_suite::show(context, id, *size),
     };
+    context.text_only()?;
     let catalog = context.catalog()?;
     let (name, _) = crate::catalog::parse_selection(id)?;
     let asked = catalog.find(&name)?;
     let drive = drive.map(setting::drive);
     let text = match engine {
         Some(name) => sql(&catalog, id, find(name)?, drive)?,
-        None => every_engine(&catalog, id, drive),
+        None => every_engine(&catalog, id, drive)?,
     };
     out::print(&(description(&asked.entry.workload) + &text))
 }
 
 /// The SQL of each engine, or why it has none.
-fn every_engine(catalog: &Catalog, id: &str, drive: Option<Drive>) -> String {
-    let one = |engine: &&dyn Engine| {
-        sql(catalog, id, *engine, drive).unwrap_or_else(|error| format!("\n-- {}: {error}\n", engine.name()))
-    };
-    ENGINES.iter().filter(|engine| engine.is_target()).map(one).collect()
+///
+/// # Errors
+/// If it can be shown for no engine: what was asked for is wrong.
+fn every_engine(catalog: &Catalog, id: &str, drive: Option<Drive>) -> Result<String> {
+    let engines = ENGINES.iter().filter(|engine| engine.is_target());
+    let found: Vec<_> = engines.map(|engine| (engine.name(), sql(catalog, id, *engine, drive))).collect();
+    let errors: Option<Vec<&Error>> = found.iter().map(|(_, sql)| sql.as_ref().err()).collect();
+    if let Some(error) = errors.iter().flatten().next() {
+        return Err((*error).clone());
+    }
+    let one = |(name, sql): (&str, Result<String>)| sql.unwrap_or_else(|error| format!("\n-- {name}: {error}\n"));
+    Ok(found.into_iter().map(one).collect())
 }
 
 /// The engine of this name.
