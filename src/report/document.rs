@@ -216,11 +216,30 @@ impl Column {
 }
 
 impl Chart {
-    /// The points as a table, for forms that cannot draw: series, x, y, interval, label.
+    /// The measured points as a table, for reading: series, x, y, interval, label. A law is told by its coefficients.
     pub fn as_table(&self) -> Table {
+        self.table_of(|series| series.role == Role::Measured)
+    }
+
+    /// All points as a table, from which a spreadsheet draws.
+    pub fn as_drawn(&self) -> Table {
+        self.table_of(|_| true)
+    }
+
+    /// All points as a table for programs, each with its verdict.
+    pub fn as_data(&self) -> Table {
+        let mut table = self.as_drawn();
+        table.columns.push(Column::new("Verdict", "", 0));
+        let points = self.series.iter().flat_map(|series| &series.points);
+        table.rows.iter_mut().zip(points).for_each(|(row, point)| row.push(Cell::verdict(point.verdict)));
+        table
+    }
+
+    fn table_of(&self, is_shown: impl Fn(&&Series) -> bool) -> Table {
         let column =
             |name: &str, axis: &Axis, priority| Column::new(name, axis.unit.as_deref().unwrap_or_default(), priority);
-        let rows = self.series.iter().flat_map(|series| series.points.iter().map(|point| point.as_row(series)));
+        let shown = self.series.iter().filter(is_shown);
+        let rows = shown.flat_map(|series| series.points.iter().map(|point| point.as_row(series)));
         let mut table = Table {
             name: self.name.clone(),
             leading: 0,
@@ -264,7 +283,7 @@ impl Heatmap {
         footnote(&mut self.footnotes, why)
     }
 
-    /// The figures as a table, for forms without colours.
+    /// The figures as a table, for reading without colours.
     pub fn as_table(&self) -> Table {
         let column = |name: &str| Column::new(name, "", 0);
         let head = [self.row_title.as_str(), "Unit"].into_iter().chain(self.columns.iter().map(String::as_str));
@@ -281,9 +300,33 @@ impl Heatmap {
             remarks: self.remarks.clone(),
         }
     }
+
+    /// The figures as a table for programs: behind the platforms the verdict of each.
+    pub fn as_data(&self) -> Table {
+        let mut table = self.as_table();
+        table.columns.extend(self.columns.iter().map(|platform| Column::new(format!("{platform} verdict"), "", 0)));
+        for (row, figures) in table.rows.iter_mut().zip(&self.rows) {
+            row.extend(figures.cells.iter().map(|figure| Cell::verdict(figure.verdict())));
+        }
+        table
+    }
+}
+
+impl HeatCell {
+    /// The verdict of its figure.
+    pub fn verdict(&self) -> Option<Status> {
+        match self.cell {
+            Cell::Number { verdict, .. } => verdict,
+            _ => None,
+        }
+    }
 }
 
 impl Cell {
+    /// The verdict of a figure; empty without one.
+    fn verdict(verdict: Option<Status>) -> Cell {
+        verdict.map_or(Cell::Empty, Cell::Verdict)
+    }
     /// A text.
     pub fn text(text: impl Into<String>) -> Cell {
         Cell::Text(text.into())
@@ -377,6 +420,44 @@ fn footnote(footnotes: &mut Vec<String>, why: &str) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A measured point, which is invalid, and two of a law.
+    fn chart() -> Chart {
+        let point = |x, verdict| Point { x, y: 10.0, verdict, ..Point::default() };
+        let measured =
+            Series { name: "measured".into(), points: vec![point(1.0, Some(Status::Invalid))], ..Series::default() };
+        let points = vec![point(1.0, None), point(2.0, None)];
+        let law = Series { name: "law".into(), role: Role::Fitted, points, ..Series::default() };
+        Chart { series: vec![measured, law], ..Chart::default() }
+    }
+
+    #[test]
+    fn a_chart_is_read_without_and_drawn_with_the_points_of_laws() {
+        let (read, drawn) = (chart().as_table(), chart().as_drawn());
+        assert_eq!((read.rows.len(), drawn.rows.len()), (1, 3));
+        assert_eq!(read.columns, drawn.columns);
+    }
+
+    #[test]
+    fn data_for_programs_have_the_verdict_of_each_figure() {
+        let verdicts = |table: Table| table.rows.into_iter().map(|mut row| row.pop().unwrap()).collect::<Vec<_>>();
+        let points = chart().as_data();
+        assert_eq!(points.columns.last().unwrap().name, "Verdict");
+        assert_eq!(verdicts(points), [Cell::Verdict(Status::Invalid), Cell::Empty, Cell::Empty]);
+        let cell = |verdict| HeatCell {
+            cell: Cell::Number { value: 1.0, digits: Digits::Decimals(0), verdict },
+            share: None,
+            rank: Rank::Below,
+            note: None,
+        };
+        let cells = vec![cell(Some(Status::Valid)), cell(Some(Status::Invalid))];
+        let row = HeatRow { label: "T133".into(), unit: "s".into(), better: Better::Lower, cells };
+        let map = Heatmap { columns: vec!["a".into(), "b".into()], rows: vec![row], ..Heatmap::default() };
+        let data = map.as_data();
+        let names: Vec<&str> = data.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names[2..], ["a", "b", "a verdict", "b verdict"]);
+        assert_eq!(data.rows[0][4..], [Cell::Verdict(Status::Valid), Cell::Verdict(Status::Invalid)]);
+    }
 
     #[test]
     fn equal_reasons_share_a_footnote_and_no_number_is_unknown() {

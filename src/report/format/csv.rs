@@ -34,8 +34,8 @@ fn block(section: &str, block: &Block) -> Option<String> {
             Some([line(&["table", "name", "value"])].into_iter().chain(rows).collect())
         }
         Block::Table(content) => Some(table(content)),
-        Block::Chart(chart) => Some(table(&chart.as_table())),
-        Block::Heatmap(map) => Some(table(&map.as_table())),
+        Block::Chart(chart) => Some(table(&chart.as_data())),
+        Block::Heatmap(map) => Some(table(&map.as_data())),
     }
 }
 

@@ -42,9 +42,9 @@ fn section(section: &Section) -> Value {
             Block::Paragraph(text) => paragraphs.push(text.as_str()),
             Block::Facts(pairs) => facts.extend(pairs.iter().map(|(name, value)| (name.clone(), json!(value)))),
             Block::Table(content) => tables.push(table(content)),
-            Block::Chart(chart) => tables.push(table(&chart.as_table())),
+            Block::Chart(chart) => tables.push(table(&chart.as_data())),
             Block::Heatmap(map) => {
-                tables.push(table(&map.as_table()));
+                tables.push(table(&map.as_data()));
                 heatmaps.push(heatmap(map));
             }
             Block::Code(part) => code.push(json!({"caption": part.caption, "text": part.text})),
@@ -91,11 +91,7 @@ fn heat_cell(heat: &HeatCell) -> Value {
         Rank::Equal => "equal",
         Rank::Below => "below",
     });
-    let verdict = match heat.cell {
-        Cell::Number { verdict, .. } => verdict,
-        _ => None,
-    };
-    json!({"value": cell(&heat.cell), "verdict": verdict, "share": heat.share, "rank": rank, "note": heat.note})
+    json!({"value": cell(&heat.cell), "verdict": heat.verdict(), "share": heat.share, "rank": rank, "note": heat.note})
 }
 
 fn cell(cell: &Cell) -> Value {

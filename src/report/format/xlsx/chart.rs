@@ -33,7 +33,7 @@ const ROWS: RowNum = 20;
 /// Writes the points and the chart.
 pub fn write(sheet: &mut Sheet<'_>, chart: &Chart) -> Written {
     let top = sheet.row;
-    sheet.table(&chart.as_table())?;
+    sheet.table(&chart.as_drawn())?;
     if chart.series.iter().any(|series| !series.points.is_empty()) {
         let mut native = native(sheet.name, chart, top + 1);
         native.set_width(SIZE.0).set_height(SIZE.1);
