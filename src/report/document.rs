@@ -226,12 +226,13 @@ impl Chart {
         self.table_of(|_| true)
     }
 
-    /// All points as a table for programs, each with its verdict.
+    /// All points as a table for programs, with their verdicts if they have any.
     pub fn as_data(&self) -> Table {
         let mut table = self.as_drawn();
         table.columns.push(Column::new("Verdict", "", 0));
         let points = self.series.iter().flat_map(|series| &series.points);
         table.rows.iter_mut().zip(points).for_each(|(row, point)| row.push(Cell::verdict(point.verdict)));
+        table.drop_empty_columns();
         table
     }
 
