@@ -88,10 +88,10 @@ fn rows(comparison: &Comparison, several: bool) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Kind", "", 0),
-        Column::new("Unit", "", 2),
+        Column::new("Unit", "", 0),
         Column::new("Base", "", 1),
         Column::new("Jobs", "", 6),
-        Column::new("Other", "", 1),
+        Column::new("Other", "", 0),
         Column::new("Jobs", "", 6),
         Column::new("Ratio", "", 0),
         Column::new("low", "", 4),
@@ -102,7 +102,8 @@ fn rows(comparison: &Comparison, several: bool) -> Table {
         Column::new("per core", "x", 7),
         Column::new("per licence", "x", 7),
         Column::new("per price", "x", 3),
-        Column::new("Verdict", "", 0),
+        // The figures are marked, too.
+        Column::new("Verdict", "", 2),
     ];
     let mut table = table("kpms", comparison, several, columns);
     for row in &comparison.kpms {
@@ -151,16 +152,16 @@ fn equal_jobs(comparison: &Comparison, several: bool) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Jobs", "", 0),
-        Column::new("Unit", "", 3),
-        Column::new("Base", "", 2),
-        Column::new("Other", "", 2),
+        Column::new("Unit", "", 0),
+        Column::new("Base", "", 1),
+        Column::new("Other", "", 0),
         Column::new("Ratio", "", 0),
         Column::new("Difference", "", 0),
         Column::new("Base used", "%", 4),
         Column::new("Other used", "%", 4),
         Column::new("Base CPU busy", "%", 5),
         Column::new("Other CPU busy", "%", 5),
-        Column::new("Verdict", "", 1),
+        Column::new("Verdict", "", 2),
     ];
     let mut table = table("equal jobs", comparison, several, columns);
     let percent =

@@ -48,7 +48,10 @@ fn a_changed_setting_is_found_with_the_groups_that_it_touches() {
     assert!(touches.contains(&"LGWR".into()) && !touches.contains(&"CPU".into()), "{touches:?}");
     let text = desk.run("compare base slow same").ok().stdout;
     assert!(text.contains("SRV-QUERY1") && text.contains("worse") && text.contains("fsync"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("Workload ")).collect();
+    let has = |head: &str| ["Unit", "Other", "Ratio", "Difference"].iter().all(|column| head.contains(column));
+    assert!(!heads.is_empty() && heads.iter().all(|head| has(head)), "{text}");
 }
 
 #[test]

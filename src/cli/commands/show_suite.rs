@@ -11,6 +11,7 @@ use crate::cli::setting::check_size;
 use crate::engine::{ENGINES, Engine};
 use crate::error::Result;
 use crate::plan::{self, DEFAULT_SIZE_GB, Prospect};
+use crate::report::format::text::fold;
 
 /// Shows a suite at a nominal size.
 ///
@@ -82,8 +83,10 @@ fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Value]) -> Stri
         let names = named.iter().map(|key| said(key));
         table.row(names.chain([said("title"), corresponds, said("jobs"), rule(test), runs_on]));
     }
-    let head = format!("{}: {}\n{}\nat {size_gb} GB:\n\n", suite.id, suite.title, suite.about.trim());
-    let notes = reasons.iter().enumerate().map(|(at, reason)| format!("[{}] {reason}\n", at + 1));
+    let fitted = |text: &str| context.fit().map_or(text.to_string(), |width| fold(text, width).join("\n"));
+    let (title, about) = (format!("{}: {}", suite.id, suite.title), suite.about.trim());
+    let head = format!("{}\n{}\nat {size_gb} GB:\n\n", fitted(&title), fitted(about));
+    let notes = reasons.iter().enumerate().map(|(at, reason)| fitted(&format!("[{}] {reason}", at + 1)) + "\n");
     head + &table.render(context.fit()) + "\n" + &notes.collect::<String>()
 }
 

@@ -255,7 +255,7 @@ fn row_lines(layout: &Layout, cells: &[String]) -> Vec<String> {
 }
 
 /// The text in lines of at most `width` characters; a word that is longer than that is cut.
-fn fold(text: &str, width: usize) -> Vec<String> {
+pub fn fold(text: &str, width: usize) -> Vec<String> {
     let cut = |word: &str| {
         let letters: Vec<char> = word.chars().collect();
         letters.chunks(width.max(1)).map(|part| part.iter().collect()).collect::<Vec<String>>()
