@@ -78,7 +78,6 @@ impl Parts {
 
     fn finish(self) -> Result<Config, EngineError> {
         let sslmode = self.sslmode.or_else(|| from_env("PGSSLMODE")).unwrap_or_else(|| "prefer".into());
-        check_sslmode(&sslmode)?;
         let user = self.user.or_else(|| from_env("PGUSER")).or_else(os_user);
         let user = user.ok_or_else(|| bad("no user is given").advised("write postgres://USER@host/database"))?;
         let database = self.database.or_else(|| from_env("PGDATABASE")).unwrap_or_else(|| user.clone());
@@ -97,13 +96,19 @@ impl Parts {
                 Host::Tcp { name: host, port }
             })
         });
-        Ok(Config { hosts: hosts.collect::<Result<_, _>>()?, user, database })
+        let hosts = hosts.collect::<Result<Vec<Host>, _>>()?;
+        check_sslmode(&sslmode, &hosts)?;
+        Ok(Config { hosts, user, database })
     }
 }
 
-fn check_sslmode(mode: &str) -> Result<(), EngineError> {
+/// There is no TLS yet; as with libpq, a Unix socket needs none, whatever the mode (manual: "SSL Support").
+fn check_sslmode(mode: &str, hosts: &[Host]) -> Result<(), EngineError> {
     match mode {
         "disable" | "allow" | "prefer" => Ok(()),
+        "require" | "verify-ca" | "verify-full" if hosts.iter().all(|host| matches!(host, Host::Socket { .. })) => {
+            Ok(())
+        }
         "require" | "verify-ca" | "verify-full" => Err(bad(format!("sslmode={mode} is not supported yet"))
             .advised("use sslmode=prefer over a network that you trust, or a Unix socket")),
         other => Err(bad(format!("'{other}' is no sslmode")).advised("use disable or prefer")),
@@ -137,6 +142,8 @@ mod tests {
         let socket = |port| vec![Host::Socket { dir: "/run/pg".into(), port }];
         assert_eq!(Config::parse("postgresql://u@/d?host=/run/pg&port=7000").unwrap().hosts, socket(7000));
         assert_eq!(Config::parse("postgres://u@%2Frun%2Fpg/d").unwrap().hosts, socket(5432));
+        let wants_tls = "postgres://u@/d?host=/run/pg&port=7000&sslmode=require";
+        assert_eq!(Config::parse(wants_tls).unwrap().hosts, socket(7000), "a socket needs no TLS");
     }
 
     #[test]
