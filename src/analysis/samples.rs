@@ -25,7 +25,8 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
     }
     let parts = parts(result);
     if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS) {
-        let text = format!("{}only {} ops in the window, fewer than {FEWEST_OPS}", least.name, least.ops);
+        let ops = if least.ops == 1 { "op" } else { "ops" };
+        let text = format!("{}only {} {ops} in the window, fewer than {FEWEST_OPS}", least.name, least.ops);
         return Some(Reason::new(Status::Conditional, "samples", text));
     }
     let half = half_width(&parts)?;
