@@ -118,6 +118,8 @@ fn a_killed_run_leaves_an_orphan_that_the_next_start_removes() {
         let desk = Desk::new();
         let mut run = desk.spawn(&format!("run {engine} {BASE} --warmup 0 --duration 100s --quiet"));
         until("the job runs", || server.a_job_runs(&desk));
+        let in_use = format!("in use by dbdyno process {}", run.id());
+        desk.run(&format!("run {engine} {TINY} --quiet")).fails(3, &[&in_use]);
         run.kill().unwrap();
         run.wait().unwrap();
         let data = desk.data().display().to_string();

@@ -401,7 +401,7 @@ fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
 
 /// Not a test: the process that another test kills within a long statement.
 #[test]
-#[ignore = "run by backends_of_a_killed_process_end_and_a_living_one_is_told"]
+#[ignore = "no test of its own: the process that backends_of_a_killed_process_end_and_a_living_one_is_told kills"]
 fn sleeper_to_be_killed() {
     let Ok(url) = std::env::var("DBDYNO_TEST_URL") else { return };
     let target = Target::Existing { engine: "postgres".into(), url: url.clone() };

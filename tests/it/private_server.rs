@@ -1,10 +1,8 @@
 //! Private servers and the engines on them: real servers in temporary directories.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use dbdyno::engine::{
     self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice,
@@ -370,42 +368,6 @@ fn a_wrong_setting_shows_the_servers_own_words() {
         let error = server::start(kind.engine, &options).err().unwrap();
         assert!(error.what.replace('-', "_").contains(kind.wrong.0), "{error}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-    }
-}
-
-/// Not a test: the owner of a server that another test kills.
-#[test]
-#[ignore = "run by a_dead_owners_server_is_found_and_removed"]
-fn owner_to_be_killed() {
-    let Some(dir) = std::env::var_os("DBDYNO_TEST_DIR") else { return };
-    let engine = std::env::var("DBDYNO_TEST_ENGINE").unwrap();
-    let kind = KINDS.into_iter().find(|kind| kind.engine == engine).unwrap();
-    let server = started(&kind, Path::new(&dir), None);
-    println!("server {}", server.pid().unwrap());
-    std::thread::park();
-}
-
-#[test]
-fn a_dead_owners_server_is_found_and_removed() {
-    for kind in KINDS {
-        let dir = directory();
-        let mut owner = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "private_server::owner_to_be_killed", "--ignored", "--nocapture"])
-            .env("DBDYNO_TEST_DIR", dir.path())
-            .env("DBDYNO_TEST_ENGINE", kind.engine)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let orphan: u32 = lines.find_map(|line| line.split_once("server ")?.1.trim().parse().ok()).unwrap();
-        let error = refused(&kind, dir.path(), None);
-        assert!(error.what.contains(&format!("in use by dbdyno process {}", owner.id())), "{error}");
-        owner.kill().unwrap();
-        owner.wait().unwrap();
-        assert!(is_alive(orphan));
-        let server = started(&kind, dir.path(), None);
-        assert!(!is_alive(orphan));
-        server.stop_and_remove().unwrap();
     }
 }
 
