@@ -1,7 +1,6 @@
 //! The catalogue: what each workload does, how it is judged, its SQL on each engine, its codes in other suites.
 
-use std::collections::BTreeMap;
-
+use super::assignments::assignments;
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
 use super::{Input, Report, Statements, Subject};
 use crate::catalog::{Suite, SuiteEntry};
@@ -38,7 +37,7 @@ fn table(name: &str, columns: &[(&str, u8)]) -> Table {
 
 /// `T512 (logging=yes), T511 (logging=no)`.
 fn codes(workload: &Workload) -> String {
-    let code = |alias: &Alias| match settings(&alias.params, ", ") {
+    let code = |alias: &Alias| match assignments(&alias.params, ", ") {
         params if params.is_empty() => alias.code.clone(),
         params => format!("{} ({params})", alias.code),
     };
@@ -47,12 +46,8 @@ fn codes(workload: &Workload) -> String {
 
 /// `TP-LIGHT, TP-MEDIUM update_pct=40`.
 fn parts(workload: &Workload) -> String {
-    let part = |part: &Part| format!("{} {}", part.workload, settings(&part.params, " ")).trim_end().to_string();
+    let part = |part: &Part| format!("{} {}", part.workload, assignments(&part.params, " ")).trim_end().to_string();
     workload.parts.iter().map(part).collect::<Vec<_>>().join(", ")
-}
-
-fn settings(params: &BTreeMap<String, String>, between: &str) -> String {
-    params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(between)
 }
 
 fn metric(kpm: &Kpm) -> String {
@@ -190,7 +185,7 @@ fn suite_row(entry: &SuiteEntry) -> Vec<Cell> {
         text(&entry.code),
         text(&entry.title),
         entry.workload.as_ref().or(entry.none.as_ref()).map_or(Cell::Empty, Cell::text),
-        Cell::text(settings(&entry.params, ", ")),
+        Cell::text(assignments(&entry.params, ", ")),
         text(&entry.jobs),
     ]
 }

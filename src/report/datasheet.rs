@@ -1,5 +1,6 @@
 //! The datasheet: one page per run, like a car's: the platform, then a line per workload.
 
+use super::assignments::assignments;
 use super::columns::{RATE, UNKNOWN_JOBS, jobs};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::{METRICS, figure as metric_figure};
@@ -250,10 +251,9 @@ fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
     let best_cell = figure(best, no_throughput(tests));
     let jobs_cell = best.map(|figure| figure.test.known_jobs());
     let jobs_cell = jobs_cell.map_or(Cell::Empty, |jobs| jobs.map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count));
-    let parameters: Vec<String> = first.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let row = vec![
         Cell::text(label),
-        Cell::text(parameters.join(",")),
+        Cell::text(assignments(&first.params, ",")),
         Cell::text(first.drive.name()),
         speed_cell,
         best_cell,

@@ -1,5 +1,6 @@
 //! The columns of the KPM report, per kind of workload, as the publications have them; p50 to verdict are ours.
 
+use super::assignments::assignments;
 use super::columns::{Definition, Line, RATE, Source};
 use super::document::{Cell, Digits};
 use crate::model::params;
@@ -93,7 +94,7 @@ fn threads(line: &Line<'_>) -> String {
 /// their own.
 fn parameters(line: &Line<'_>) -> String {
     let shown = line.test.chosen.iter().filter(|(name, _)| *name != params::UPDATE_PCT && *name != params::THREADS);
-    shown.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
+    assignments(shown, ",")
 }
 
 /// What was run.

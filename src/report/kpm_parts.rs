@@ -1,5 +1,6 @@
 //! The parts of mixed tests: a line per part with its own figures, below the table of the tests.
 
+use super::assignments::assignments;
 use super::columns::{Line, RATE};
 use super::document::{Cell, Column, Table};
 use crate::model::{LatencySummary, PartFigures};
@@ -40,14 +41,13 @@ pub(super) fn table(name: &str, lines: &[Line<'_>]) -> Option<Table> {
 }
 
 fn row(line: &Line<'_>, part: &PartFigures, table: &mut Table) -> Vec<Cell> {
-    let params: Vec<_> = part.chosen.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let status = line.test.verdict.status;
     let mut row = vec![
         Cell::text(line.run.id.to_string()),
         Cell::count(line.test.seq),
         Cell::text(&line.test.workload),
         Cell::text(&part.workload),
-        Cell::text(params.join(",")),
+        Cell::text(assignments(&part.chosen, ",")),
         Cell::count(part.jobs),
     ];
     row.extend(figures(part).map(|figure| table.figure(figure, RATE, status)));

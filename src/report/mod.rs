@@ -3,6 +3,7 @@
 //! A report measures nothing and opens no database. Adding one: one file here and one line in [`REPORTS`].
 
 pub mod about;
+mod assignments;
 pub mod catalogue;
 pub mod columns;
 pub mod compare;

@@ -1,5 +1,6 @@
 //! Every printed figure of published runs, one line each: what the reports are made from, with the notes of the source.
 
+use super::assignments::assignments;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Report, RunTests};
 use crate::analysis::published;
@@ -66,7 +67,6 @@ fn line(data: &RunTests, test: &TestResult, published: &Published, figure: &Publ
     let platform = data.run.provenance.as_ref().map_or("", |provenance| provenance.platform.as_str());
     let size = Some(data.run.size_gb).filter(|size_gb| *size_gb > 0.0);
     let count = |value: Option<u32>| value.map_or(Cell::Empty, Cell::count);
-    let params: Vec<String> = test.chosen.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let is_kpm = published.kpm.as_ref() == Some(&figure.metric);
     let status = verdict(test, figure, is_kpm);
     vec![
@@ -75,7 +75,7 @@ fn line(data: &RunTests, test: &TestResult, published: &Published, figure: &Publ
         Cell::count(test.seq),
         Cell::text(&published.code),
         Cell::text(&test.workload),
-        Cell::text(params.join(",")),
+        Cell::text(assignments(&test.chosen, ",")),
         Cell::text(published.kind.name()),
         count(published.nodes),
         count(published.jobs),

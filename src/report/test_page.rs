@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::assignments::assignments;
 use super::columns::{Line, RATE, jobs};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
 use super::test_charts::{Curve, distribution, tracks};
@@ -68,13 +69,10 @@ fn page(run: &RunRecord, test: &TestResult, several: bool) -> Vec<Section> {
 }
 
 fn facts(run: &RunRecord, test: &TestResult) -> Vec<(String, String)> {
-    let pairs = |params: &std::collections::BTreeMap<String, String>| {
-        params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
-    };
     let mut facts = vec![
         ("Workload", format!("{}: {}", test.workload, test.title)),
         ("Asked as", test.asked_as.clone().unwrap_or_default()),
-        ("Parameters", pairs(&test.params)),
+        ("Parameters", assignments(&test.params, ", ")),
         ("Drive", test.drive.name().into()),
         ("Jobs", format!("{} on {} node{}", jobs(test.jobs), test.nodes, if test.nodes == 1 { "" } else { "s" })),
         ("Target", run.target.clone()),

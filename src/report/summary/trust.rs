@@ -2,6 +2,7 @@
 
 use super::super::texts::Language;
 use crate::model::{Status, TestResult};
+use crate::report::assignments::assignments;
 
 /// More subjects than these are counted.
 const MOST_NAMED: usize = 6;
@@ -44,9 +45,8 @@ fn subject(language: Language, test: &TestResult, status: Status) -> String {
         1 => "subject_one",
         _ => "subject",
     };
-    let chosen: String = test.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-    let label = format!("{}{chosen}", test.workload);
-    let subject = language.say(key, &[("label", &label), ("jobs", &test.jobs.to_string())]);
+    let label = format!("{} {}", test.workload, assignments(&test.chosen, " "));
+    let subject = language.say(key, &[("label", label.trim_end()), ("jobs", &test.jobs.to_string())]);
     let mut reasons: Vec<&str> = Vec::new();
     for reason in test.verdict.reasons.iter().filter(|reason| reason.status == status) {
         if !reasons.contains(&reason.code.as_str()) {
