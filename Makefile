@@ -1,13 +1,28 @@
 # The two commands of a newcomer are `cargo run --release` and `make test`.
 
-.PHONY: run test check deps peers
+# Modules of tests/it that need no server, no browser and no office program.
+FAST = architecture cli_compare cli_errors cli_output cli_pages cli_reports cli_run findings heatmaps probes \
+       published_reports reports runner sizes store suites summaries
+# What does need one in these modules.
+SLOW = a_port_in_use a_reader_that_went_away a_run_goes_on the_published_suites_run
+
+# Most of what a test of a server does is waiting for it.
+THREADS = $(shell expr $$(nproc) + 1)
+
+.PHONY: run test test-fast check deps peers
 
 run:
 	cargo run --release
 
 # Installs what the tests need (only what is missing), then runs all of them.
 test: deps
-	cargo test --all-targets
+	cargo test --lib --bins
+	RUST_TEST_THREADS=$(THREADS) cargo test --test it
+
+# A part of it for in between: installs nothing, starts no server.
+test-fast:
+	cargo test --lib
+	cargo test --test it -- $(FAST:%=%::) $(SLOW:%=--skip %)
 
 check:
 	cargo fmt --check

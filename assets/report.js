@@ -23,13 +23,16 @@
   const color = (series) => `var(--series-${series.platform % COLORS})`;
   const dash = (series) => (series.fitted ? [1, 2 + 2 * (series.variant % DASHES.length)] : DASHES[series.variant % DASHES.length]);
 
+  // The page and all its charts are in one language.
+  const LOCALE = { de: "de-DE" }[document.documentElement.lang] || "en-US";
+
   // As in the tables: four significant digits, whole numbers in full, thousands grouped.
   const number = (value) => {
     const digits = value === 0 ? 0 : 3 - Math.floor(Math.log10(Math.abs(value)));
     const places = Math.min(Math.max(digits, 0), 9);
-    return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+    return value.toLocaleString(LOCALE, { minimumFractionDigits: places, maximumFractionDigits: places });
   };
-  const plain = (value) => value.toLocaleString("en-US", { maximumSignificantDigits: 6 });
+  const plain = (value) => value.toLocaleString(LOCALE, { maximumSignificantDigits: 6 });
   const named = (axis) => (axis.unit ? `${axis.name} [${axis.unit}]` : axis.name);
 
   // Logarithmic axes are linear axes over the logarithm: so the ticks are always powers of the base.
@@ -104,14 +107,16 @@
     return made;
   }
 
+  const between = (chart, { low, high }) => chart.range.replace("{low}", number(low)).replace("{high}", number(high));
+
   // What stands in the box at the pointer: x, then the figure of each curve there.
   function reading(chart, shown) {
     const head = element("strong", {}, `${named(chart.x)} ${plain(shown[0].data.x)}`);
     const lines = shown.map(({ data, seriesName, seriesIndex }) => {
       const unit = chart.y.unit ? ` ${chart.y.unit}` : "";
-      const range = data.low == null ? "" : ` (${number(data.low)} to ${number(data.high)})`;
+      const range = data.low == null ? "" : ` (${between(chart, data)})`;
       const label = data.label ? `, ${data.label}` : "";
-      const verdict = data.verdict && data.verdict !== "valid" ? `, ${data.verdict}` : "";
+      const verdict = data.verdict && data.verdict !== "valid" ? `, ${chart.verdicts[data.verdict]}` : "";
       const line = element("div", {}, swatch(chart.drawn[seriesIndex]));
       line.append(` ${seriesName}: ${number(data.y)}${unit}${range}${label}${verdict}`);
       return line;

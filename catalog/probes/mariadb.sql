@@ -48,7 +48,7 @@ where variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ',
 
 -- name: counters.log
 -- With innodb_flush_log_at_trx_commit = 1 every write of the log is followed by one sync; up to 10.7 the syncs themselves
--- are counted. Otherwise writes are no syncs, and the syncs are not counted.
+-- are counted. Otherwise writes are not syncs, and the syncs are not counted.
 select
   max(case variable_name when 'INNODB_OS_LOG_WRITTEN' then variable_value end) as wal_bytes,
   coalesce(max(case variable_name when 'INNODB_OS_LOG_FSYNCS' then variable_value end),

@@ -2,11 +2,12 @@
 
 use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
-use dbdyno::model::{BoundStatement, Drive, JobCode, Selection, TestSpec};
+use dbdyno::model::{AskedRamp, BoundStatement, Drive, JobCode, Selection, TestSpec};
 use dbdyno::plan;
-use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
+use dbdyno::runner::{CONNECT_TIMEOUT, Outcome, TestContext, run_test};
 
 use crate::failed;
+use crate::interrupt::interrupt;
 use crate::lab::{LOOKUP_GB, Lab, SEED};
 use crate::pairs::Done;
 
@@ -25,11 +26,12 @@ pub fn workload(lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selec
         capabilities: lab.engine.capabilities(),
         suites: Vec::new(),
         workloads: vec![id.to_owned()],
-        jobs: Some("1".into()),
+        jobs: Some(AskedRamp::of(1)),
         drive: Some(drive),
         warmup_s: Some(WARMUP_S),
         duration_s: Some(seconds),
         ops_per_job: None,
+        repeat: None,
         time_scale: 1.0,
         size_gb: Some(LOOKUP_GB),
         seed: SEED,
@@ -55,7 +57,7 @@ pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
         rows: RowFunction { table_rows: table_rows("small", LOOKUP_GB), seed: SEED },
         seed: SEED,
         connect_timeout: CONNECT_TIMEOUT,
-        interrupt: &Interrupt::new(),
+        interrupt: interrupt(),
     };
     let spec = TestSpec { selection, jobs, seq: 1 };
     match run_test(&context, &spec, &mut |_| Default::default(), &mut |_| {}) {

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use dbdyno::campaign::{host_cpus, standard_definition};
+use dbdyno::campaign::standard_definition;
 use dbdyno::catalog::Catalog;
 use dbdyno::dataset::{self, Definition, LoadedDataset, Lock, Recipe, Request, Site, Watch};
 use dbdyno::engine::{self, Access, ConnectTo, Database, Engine};
@@ -13,6 +12,7 @@ use dbdyno::model::{TableRef, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
 
 use crate::failed;
+use crate::interrupt::interrupt;
 
 /// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the cache.
 const PROFILE: &str = "XS";
@@ -102,7 +102,7 @@ impl Lab {
         let file = matches!(target, Target::Embedded { .. }).then(|| directory.join("peers.db"));
         let url = server.as_ref().map(PrivateServer::url);
         let label = target.label();
-        let to = ConnectTo { target, file: file.clone(), url, ask_password: None, settings: settings.clone() };
+        let to = ConnectTo { target, file: file.clone(), url, password: None, settings: settings.clone() };
         let database = engine.open(&to, Access::Provision).map_err(|error| error.at(label))?;
         let definition = standard_definition(&catalog)?;
         let loaded = LoadedDataset { tables: Vec::new(), loads: Vec::new(), data_set_id: String::new() };
@@ -129,14 +129,14 @@ impl Lab {
 
     /// Loads the tables, unless they are there.
     pub fn load(&self, tables: &[&str], size_gb: f64) -> Result<LoadedDataset> {
-        let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
+        let watch = Watch { events: &|_| {}, cancel: &interrupt().flag() };
         let site = self.site()?;
         dataset::ensure(&site, &Lock::take(&site)?, &self.request(tables, size_gb), watch)
     }
 
     pub fn request(&self, tables: &[&str], size_gb: f64) -> Request {
         let tables = tables.iter().map(|table| TableRef::new(table)).collect();
-        Request { tables, size_gb, seed: SEED, sessions: host_cpus() }
+        Request { tables, size_gb, seed: SEED, sessions: dbdyno::host::processors() }
     }
 
     /// Process id of the server.

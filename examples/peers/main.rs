@@ -13,6 +13,7 @@ mod bare_sqlite;
 mod barest_routine;
 mod commit;
 mod drive;
+mod interrupt;
 mod lab;
 mod load;
 mod lookup;
@@ -102,12 +103,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("peers: {error}");
-            ExitCode::from(1)
+            ExitCode::from(if interrupt::interrupt().is_set() { 130 } else { 1 })
         }
     }
 }
 
 fn run(args: &Args) -> Result<()> {
+    interrupt::listen()?;
     if args.wants_any(What::is_on_mariadb) {
         sysbench::check()?;
     }

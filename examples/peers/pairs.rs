@@ -3,6 +3,7 @@
 use dbdyno::error::Result;
 use dbdyno::stats::summary::median;
 
+use crate::interrupt;
 use crate::machine::{Meter, Usage};
 
 /// A comparison gives up after this many tries per pair wanted.
@@ -130,6 +131,7 @@ fn run_pair(rules: &Rules, comparison: &mut Comparison<'_>, peer_first: bool) ->
 }
 
 fn half(rules: &Rules, side: &mut dyn FnMut() -> Result<Done>) -> Result<Measured> {
+    interrupt::check()?;
     let meter = Meter::start(rules.server_pid)?;
     let done = side()?;
     let usage = meter.usage()?;

@@ -1,9 +1,8 @@
 //! Every claim of contract and cross-check with the values found, also of those that hold: for the page of a test.
 
 use super::scope::{self, Scope};
-use super::words::number;
 use super::{contract, crosscheck};
-use crate::model::{Claim, Expr, Reason, Status, TestResult};
+use crate::model::{Claim, Expr, Reason, Sentence, Status, TestResult};
 
 /// A claim and what became of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +12,7 @@ pub struct Checked {
     /// What was found; absent if a counter is not known, or of 0 / 0.
     pub value: Option<f64>,
     /// `at most 0.05`, `120000 within 0.5 %`.
-    pub required: String,
+    pub required: Sentence,
     pub outcome: Outcome,
     /// What it means if the claim does not hold.
     pub because: String,
@@ -47,14 +46,18 @@ pub fn of_crosscheck(result: &TestResult, claims: &[Claim], engine: &str) -> Vec
     let one = |claim: &Claim| {
         let value = scope.counter(&claim.what);
         let required = crosscheck::expected(&scope, claim);
-        let required = required.map_or_else(|why| why, |expected| format!("{} within 0.5 %", number(expected)));
+        let required = required.map_or_else(Sentence::quoted, |expected| {
+            Sentence::new("{expected} within {tolerance%}")
+                .with("expected", expected)
+                .with("tolerance", crosscheck::TOLERANCE)
+        });
         checked(claim, value, required, crosscheck::judged(result, &scope, claim), value.is_some())
     };
     let named = |checked: Checked, claim: &Claim| Checked { what: claim.what.clone(), ..checked };
     claims.iter().filter(|claim| scope.applies(claim, engine)).map(|claim| named(one(claim), claim)).collect()
 }
 
-fn checked(claim: &Claim, value: Option<f64>, required: String, reason: Option<Reason>, is_known: bool) -> Checked {
+fn checked(claim: &Claim, value: Option<f64>, required: Sentence, reason: Option<Reason>, is_known: bool) -> Checked {
     let outcome = match reason {
         Some(reason) if reason.status > Status::Valid => Outcome::Broken(reason.status),
         None if is_known => Outcome::Holds,
@@ -64,13 +67,15 @@ fn checked(claim: &Claim, value: Option<f64>, required: String, reason: Option<R
 }
 
 /// The bounds in words, evaluated for this test.
-fn bounds(scope: &Scope<'_>, claim: &Claim) -> String {
+fn bounds(scope: &Scope<'_>, claim: &Claim) -> Sentence {
     let bound = |word: &str, expr: &Option<Expr>| {
         let value = scope.bound(expr.as_ref()?);
-        Some(value.map_or_else(|why| why, |value| format!("{word} {}", number(value))))
+        Some(value.map_or_else(Sentence::quoted, |value| Sentence::new(word).with("limit", value)))
     };
-    let words = [bound("at least", &claim.min), bound("at most", &claim.max)];
-    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    match (bound("at least {limit}", &claim.min), bound("at most {limit}", &claim.max)) {
+        (Some(least), Some(most)) => Sentence::new("{least}, {most}").with("least", least).with("most", most),
+        (one, other) => one.or(other).unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]
@@ -88,11 +93,11 @@ mod tests {
         result.counters = fixture::counters(&[("physical_reads", 6000.0)]);
         let cached =
             |max: &str| Claim { per: Some("ops".into()), max: Some(Expr(max.into())), ..claim("physical_reads") };
-        let found = of_contract(&result, &[cached("0.1"), cached("0.01"), claim("unknown")], "postgres");
+        let found = of_contract(&result, &[cached("0.1"), cached("0.01"), claim("unknown")], "one");
         let outcomes: Vec<_> = found.iter().map(|checked| checked.outcome).collect();
         assert_eq!(outcomes, [Outcome::Holds, Outcome::Broken(Status::Invalid), Outcome::Unchecked]);
         assert_eq!((found[0].what.as_str(), found[0].value), ("physical_reads per ops", Some(0.05)));
-        assert_eq!((found[0].required.as_str(), found[2].value), ("at most 0.100", None));
+        assert_eq!((found[0].required.to_string().as_str(), found[2].value), ("at most 0.100", None));
     }
 
     #[test]
@@ -100,11 +105,11 @@ mod tests {
         let mut result = fixture::result();
         result.params.insert("relaxed".into(), "1".into());
         let waited = Claim { max: Some(Expr("0".into())), ..claim("relaxed") };
-        let found = of_contract(&result, &[waited], "postgres");
+        let found = of_contract(&result, &[waited], "one");
         assert_eq!((found[0].value, found[0].outcome), (Some(1.0), Outcome::Broken(Status::Invalid)));
         result.params.insert("relaxed".into(), "0".into());
         let held = Claim { max: Some(Expr("0".into())), ..claim("relaxed") };
-        assert_eq!(of_contract(&result, &[held], "postgres")[0].outcome, Outcome::Holds);
+        assert_eq!(of_contract(&result, &[held], "one")[0].outcome, Outcome::Holds);
     }
 
     #[test]
@@ -112,11 +117,11 @@ mod tests {
         let mut result = fixture::result();
         result.counters = fixture::counters(&[("index_scans", 60_000.0)]);
         let lookups = |what: &str| Claim { equals: Some(Expr("ops".into())), ..claim(what) };
-        let found = of_crosscheck(&result, &[lookups("index_scans"), lookups("unknown")], "postgres");
-        assert_eq!(found[0].required, "120000 within 0.5 %");
+        let found = of_crosscheck(&result, &[lookups("index_scans"), lookups("unknown")], "one");
+        assert_eq!(found[0].required.to_string(), "120000 within 0.500 %");
         let outcomes: Vec<_> = found.iter().map(|checked| (checked.value, checked.outcome)).collect();
         assert_eq!(outcomes, [(Some(60_000.0), Outcome::Broken(Status::Invalid)), (None, Outcome::Unchecked)]);
-        let elsewhere = Claim { engines: vec!["sqlite".into()], ..lookups("index_scans") };
-        assert_eq!(of_crosscheck(&result, &[elsewhere], "postgres"), []);
+        let elsewhere = Claim { engines: vec!["other".into()], ..lookups("index_scans") };
+        assert_eq!(of_crosscheck(&result, &[elsewhere], "one"), []);
     }
 }

@@ -1,8 +1,7 @@
 //! The contract: what must be true if the workload stressed what it says. Evaluated from counters in every test.
 
 use super::scope::{self, Scope, unchecked};
-use super::words::number;
-use crate::model::{Claim, Expr, Reason, TestResult};
+use crate::model::{Claim, Expr, Reason, ReasonCode, Sentence, TestResult};
 
 /// A bound is broken only beyond this fraction of it: background work of the engine is not ours.
 const TOLERANCE: f64 = 0.005;
@@ -25,7 +24,10 @@ pub(super) fn claimed(scope: &Scope<'_>, claim: &Claim) -> Option<f64> {
 
 /// What is to be said about one claim; nothing if it holds.
 pub(super) fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
-    let missing = |name: &str| unchecked(format!("contract not checked, {name} is not known here ({})", claim.because));
+    let missing = |name: &str| {
+        let sentence = Sentence::new("contract not checked, {name} is not known here ({because})");
+        unchecked(sentence.with("name", name).with("because", scope::because(claim)))
+    };
     let Some(what) = claimed(scope, claim) else {
         return Some(missing(&claim.what));
     };
@@ -33,8 +35,12 @@ pub(super) fn check(scope: &Scope<'_>, claim: &Claim) -> Option<Reason> {
     match scope.divisor(per) {
         None => Some(missing(per.unwrap_or_default())),
         Some(0.0) if what == 0.0 && claim.min.is_none() => None,
-        Some(0.0) if what == 0.0 => Some(unchecked(format!("contract not checked, {} is 0 / 0", scope::name(claim)))),
-        Some(divisor) => bounds(scope, claim, what / divisor).unwrap_or_else(|text| Some(unchecked(text))),
+        Some(0.0) if what == 0.0 => {
+            Some(unchecked(Sentence::new("contract not checked, {what} is 0 / 0").with("what", scope::name(claim))))
+        }
+        Some(divisor) => {
+            bounds(scope, claim, what / divisor).unwrap_or_else(|why| Some(unchecked(Sentence::quoted(why))))
+        }
     }
 }
 
@@ -43,26 +49,25 @@ fn bounds(scope: &Scope<'_>, claim: &Claim, quotient: f64) -> Result<Option<Reas
     let bound = |expr: &Option<Expr>| expr.as_ref().map(|expr| scope.bound(expr)).transpose();
     let max = bound(&claim.max)?.filter(|max| quotient > max + max.abs() * TOLERANCE);
     let min = bound(&claim.min)?.filter(|min| quotient < min - min.abs() * TOLERANCE);
-    let limit = match (max, min) {
-        (Some(max), _) => format!("at most {}", number(max)),
-        (None, Some(min)) => format!("at least {}", number(min)),
+    let sentence = match (max, min) {
+        (Some(max), _) => Sentence::new("{found}, must be at most {limit}: {because}").with("limit", max),
+        (None, Some(min)) => Sentence::new("{found}, must be at least {limit}: {because}").with("limit", min),
         (None, None) => return Ok(None),
     };
-    let text = format!("{}, must be {limit}: {}", found(claim, quotient), claim.because);
-    Ok(Some(scope::broken(claim, "contract", text)))
+    let sentence = sentence.with("found", found(claim, quotient)).with("because", scope::because(claim));
+    Ok(Some(scope::broken(claim, ReasonCode::Contract, sentence)))
 }
 
-fn found(claim: &Claim, quotient: f64) -> String {
-    match claim.per.as_deref() {
+fn found(claim: &Claim, quotient: f64) -> Sentence {
+    let sentence = match claim.per.as_deref() {
         Some("wal_syncs") if quotient.is_infinite() => {
-            format!(
-                "{} but not one log sync counted (fsync is off, or the engine does not count its syncs)",
-                claim.what
-            )
+            Sentence::new("{what} but not one log sync counted (fsync is off, or the engine does not count its syncs)")
         }
-        Some(per) if quotient.is_infinite() => format!("{} but no {per} at all", claim.what),
-        _ => format!("{} = {}", scope::name(claim), number(quotient)),
-    }
+        Some(per) if quotient.is_infinite() => Sentence::new("{what} but no {per} at all").with("per", per),
+        Some(per) => Sentence::new("{what} per {per} = {quotient}").with("per", per).with("quotient", quotient),
+        None => Sentence::new("{what} = {quotient}").with("quotient", quotient),
+    };
+    sentence.with("what", claim.what.as_str())
 }
 
 #[cfg(test)]
@@ -76,10 +81,10 @@ mod tests {
         let mut result = fixture::result();
         result.params.insert("relaxed".into(), "1".into());
         let relaxed = claim("relaxed", None, None, Some("0"));
-        let found = judge(&result, std::slice::from_ref(&relaxed), "postgres");
+        let found = judge(&result, std::slice::from_ref(&relaxed), "one");
         assert_eq!(found[0].text, "relaxed = 1, must be at most 0: the table was not cached");
         result.params.insert("relaxed".into(), "0".into());
-        assert_eq!(judge(&result, &[relaxed], "postgres"), []);
+        assert_eq!(judge(&result, &[relaxed], "one"), []);
     }
 
     fn claim(what: &str, per: Option<&str>, min: Option<&str>, max: Option<&str>) -> Claim {
@@ -97,7 +102,7 @@ mod tests {
         let mut result = fixture::result();
         result.total.commits = 120_000;
         result.counters = fixture::counters(counters);
-        let found = judge(&result, &[claim], "postgres");
+        let found = judge(&result, &[claim], "one");
         found.into_iter().map(|reason| (reason.status, format!("{}: {}", reason.code, reason.text))).collect()
     }
 
@@ -144,7 +149,7 @@ mod tests {
         let nothing = [("a", 0.0), ("b", 0.0)];
         assert_eq!(reasons(&nothing, claim("a", Some("b"), None, Some("1"))), []);
         assert_eq!(reasons(&nothing, claim("a", Some("b"), Some("1"), None))[0].0, Status::Valid);
-        let elsewhere = Claim { engines: vec!["sqlite".into()], ..claim("ops", None, None, Some("0")) };
+        let elsewhere = Claim { engines: vec!["other".into()], ..claim("ops", None, None, Some("0")) };
         assert_eq!(reasons(&[], elsewhere), []);
         let inside = Claim { drives: vec!["database".into()], ..claim("ops", None, None, Some("0")) };
         assert_eq!(reasons(&[], inside), []);
@@ -154,7 +159,7 @@ mod tests {
     fn a_claim_may_lower_the_verdict_less_and_under_a_code_of_its_own() {
         let burst = Claim {
             status: Some(Status::Conditional),
-            code: Some("burst".into()),
+            code: Some(ReasonCode::Burst),
             ..claim("checkpoints", None, Some("1"), None)
         };
         let found = reasons(&[("checkpoints", 0.0)], burst.clone());

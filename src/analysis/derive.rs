@@ -2,22 +2,22 @@
 //! carries the reason, for a footnote; it is never 0.
 
 use super::cpu;
+use super::kpm::THREADS_USED;
+use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
 use super::published;
-use super::rates::counter_per_s;
-use super::threads::THREADS_USED;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
-use crate::model::TestResult;
+use crate::model::{Sentence, Test, TestResult};
 
 /// Fact with the size of a database block in bytes, for MB/s from block counts.
 pub const BLOCK_BYTES: &str = "block_bytes";
 
 /// A value, or why it cannot be had.
-type Value = Result<f64, String>;
+type Value = Result<f64, Sentence>;
 
-/// One derived figure.
+/// One derived figure, of many that a test has.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub struct Detail {
     /// Stable name with its unit, as in JSON: `cpu_busy_pct`.
     pub id: &'static str,
     /// Column header: `CPU busy`.
@@ -25,16 +25,16 @@ pub struct Figure {
     /// Unit as printed: `%`.
     pub unit: &'static str,
     /// The value, or the reason for its absence (for a footnote).
-    pub value: Result<f64, String>,
+    pub value: Result<f64, Sentence>,
 }
 
 /// All derived figures of a result, in the order of the reports.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Derived(pub Vec<Figure>);
+pub struct Derived(pub Vec<Detail>);
 
 impl Derived {
     /// The figure of this id.
-    pub fn figure(&self, id: &str) -> Option<&Figure> {
+    pub fn figure(&self, id: &str) -> Option<&Detail> {
         self.0.iter().find(|figure| figure.id == id)
     }
     /// The value of this id, if it can be had.
@@ -42,20 +42,23 @@ impl Derived {
         self.figure(id)?.value.clone().ok()
     }
     /// Why the value of this id is absent.
-    pub fn missing(&self, id: &str) -> Option<&str> {
-        self.figure(id)?.value.as_ref().err().map(String::as_str)
+    pub fn missing(&self, id: &str) -> Option<String> {
+        self.figure(id)?.value.as_ref().err().map(ToString::to_string)
     }
 }
 
-/// Derives every figure.
-pub fn derive(result: &TestResult) -> Derived {
+/// Derives every figure: of a measured test from its counters, of a published one from what is printed.
+pub fn derive(test: &Test) -> Derived {
+    match test {
+        Test::Measured(result) => each(|_, compute| compute(result)),
+        Test::Published(test) => each(|id, _| published::derived(&test.published, id)),
+    }
+}
+
+fn each(value: impl Fn(&str, fn(&TestResult) -> Value) -> Value) -> Derived {
     let figure = |&(id, title, unit, compute): &Definition| {
-        let finite = |value: f64| if value.is_finite() { Ok(value) } else { Err("nothing to divide by".to_string()) };
-        let value = match &result.published {
-            Some(published) => published::derived(published, id),
-            None => compute(result),
-        };
-        Figure { id, title, unit, value: value.and_then(finite) }
+        let finite = |value: f64| if value.is_finite() { Ok(value) } else { Err("nothing to divide by".into()) };
+        Detail { id, title, unit, value: value(id, compute).and_then(finite) }
     };
     Derived(FIGURES.iter().map(figure).collect())
 }
@@ -70,6 +73,7 @@ const FIGURES: &[Definition] = &[
     ("cpu_idle_pct", "CPU idle", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_idle_s")),
     ("cpu_iowait_pct", "CPU iow", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_iowait_s")),
     ("cpu_steal_pct", "CPU steal", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_steal_s")),
+    ("cpu_foreign_pct", "CPU others", "%", |r| cpu::foreign_pct(&r.window_counters)),
     ("ops_per_s", "Ops total", "ops", |r| Ok(r.ops_per_s)),
     ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),
     ("units_per_s_job", "Units per job", "1/s", |r| per_job(r, r.units_per_s)),
@@ -101,15 +105,25 @@ const FIGURES: &[Definition] = &[
     ("tier_buffer_ms", "Buffer cache", "ms", |r| tiers::buffer_read_ms(r, &read_tiers(r)?)),
     ("tier_os_cache_ms", "OS cache", "ms", |r| tiers::os_cache_read_ms(r, &read_tiers(r)?)),
     ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
-    ("threads_used", "Threads", "", |r| known(r.facts.get(THREADS_USED).copied(), "the number of workers")),
+    ("threads_used", "Threads", "", threads_used),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
 
+/// Why a figure is absent whose counter `name` is.
+pub(super) fn not_known(name: &str) -> Sentence {
+    Sentence::new("{name} is not known here").with("name", name)
+}
+
 fn known(value: Option<f64>, name: &str) -> Value {
-    value.ok_or_else(|| format!("{name} is not known here"))
+    value.ok_or_else(|| not_known(name))
 }
 
 /// The counter's difference over the whole test.
+fn threads_used(result: &TestResult) -> Value {
+    let used = result.facts.get(THREADS_USED).copied();
+    used.ok_or_else(|| "the number of workers is not known here".into())
+}
+
 fn total(result: &TestResult, name: &str) -> Value {
     known(result.counters.get(name), name)
 }
@@ -128,7 +142,7 @@ fn block_mb_per_s(result: &TestResult, blocks: &str) -> Value {
 }
 
 fn block_bytes(result: &TestResult) -> Value {
-    result.facts.get(BLOCK_BYTES).copied().ok_or_else(|| "the size of a database block is not known".to_string())
+    result.facts.get(BLOCK_BYTES).copied().ok_or_else(|| "the size of a database block is not known".into())
 }
 
 fn per_job(result: &TestResult, value: f64) -> Value {
@@ -168,7 +182,7 @@ fn os_cache_hit(result: &TestResult) -> Value {
     Ok(100.0 * (1.0 - read / asked).max(0.0))
 }
 
-fn read_tiers(result: &TestResult) -> Result<Tiers, String> {
+fn read_tiers(result: &TestResult) -> Result<Tiers, Sentence> {
     tiers::tiers(result, block_bytes(result)?)
 }
 
@@ -192,8 +206,8 @@ fn redo_kb_per_transaction(result: &TestResult) -> Value {
 fn mean_ms(result: &TestResult, time: &str, events: &str) -> Value {
     let (time_ms, count) = (total(result, time)?, total(result, events)?);
     match (time_ms, count) {
-        (_, 0.0) => Err(format!("{events} is 0")),
-        (0.0, _) => Err(format!("the database did not time {events}")),
+        (_, 0.0) => Err(Sentence::new("{name} is 0").with("name", events)),
+        (0.0, _) => Err(Sentence::new("the database did not time {name}").with("name", events)),
         _ => Ok(time_ms / count),
     }
 }
@@ -228,6 +242,7 @@ mod tests {
             ("os_cpu_iowait_s", 4.0),
             ("os_cpu_steal_s", 1.0),
             ("os_cpu_total_s", 40.0),
+            ("os_cpu_foreign_s", 3.0),
             ("os_disk_reads", 5_000.0),
             ("os_disk_writes", 2_500.0),
             ("os_disk_read_bytes", 41_000_000.0),
@@ -238,7 +253,7 @@ mod tests {
 
     #[test]
     fn every_column_by_hand() {
-        let derived = derive(&result());
+        let derived = derive(&result().into());
         let expected = [
             ("cpu_busy_pct", 67.5),
             ("cpu_user_pct", 50.0),
@@ -246,6 +261,7 @@ mod tests {
             ("cpu_idle_pct", 20.0),
             ("cpu_iowait_pct", 10.0),
             ("cpu_steal_pct", 2.5),
+            ("cpu_foreign_pct", 7.5),
             ("ops_per_s", 10_000.0),
             ("ops_per_s_job", 5_000.0),
             ("units_per_s_job", 5_000.0),
@@ -289,16 +305,16 @@ mod tests {
 
     #[test]
     fn a_missing_counter_leaves_a_reason_and_no_zero() {
-        let derived = derive(&fixture::result());
+        let derived = derive(&fixture::result().into());
         for (id, reason) in [
             ("cpu_busy_pct", "os_cpu_idle_s is not known here"),
             ("buffer_hit_pct", "logical_reads is not known here"),
             ("physical_reads_per_s", "physical_reads is not known here"),
             ("redo_kb_per_transaction", "the workload does not commit"),
         ] {
-            assert_eq!((derived.get(id), derived.missing(id)), (None, Some(reason)));
+            assert_eq!((derived.get(id), derived.missing(id).as_deref()), (None, Some(reason)));
         }
-        assert_eq!(derived.missing("elapsed_s"), None);
+        assert_eq!(derived.missing("elapsed_s").as_deref(), None);
     }
 
     #[test]
@@ -307,19 +323,22 @@ mod tests {
         result.counters.set("wal_sync_time_ms", 0.0);
         result.counters.set("physical_reads", 0.0);
         result.facts.remove(BLOCK_BYTES);
-        let derived = derive(&result);
-        assert_eq!(derived.missing("log_sync_ms"), Some("the database did not time wal_syncs"));
-        assert_eq!(derived.missing("read_service_ms"), Some("physical_reads is 0"));
-        assert_eq!(derived.missing("physical_read_mb_per_s"), Some("the size of a database block is not known"));
+        let derived = derive(&result.clone().into());
+        assert_eq!(derived.missing("log_sync_ms").as_deref(), Some("the database did not time wal_syncs"));
+        assert_eq!(derived.missing("read_service_ms").as_deref(), Some("physical_reads is 0"));
+        assert_eq!(
+            derived.missing("physical_read_mb_per_s").as_deref(),
+            Some("the size of a database block is not known")
+        );
         assert_eq!(derived.get("buffer_hit_pct"), Some(100.0));
         result.counters.set("logical_reads", 0.0);
-        assert_eq!(derive(&result).missing("buffer_hit_pct"), Some("no block was asked for"));
+        assert_eq!(derive(&result.clone().into()).missing("buffer_hit_pct").as_deref(), Some("no block was asked for"));
     }
 
     #[test]
     fn a_division_by_zero_is_absent() {
         let idle = TestResult { window: Default::default(), total: Default::default(), ..result() };
-        assert_eq!(derive(&idle).get("logical_reads_per_op"), None);
-        assert_eq!(derive(&idle).get("commits_per_s"), None);
+        assert_eq!(derive(&idle.clone().into()).get("logical_reads_per_op"), None);
+        assert_eq!(derive(&idle.clone().into()).get("commits_per_s"), None);
     }
 }

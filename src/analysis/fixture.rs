@@ -60,7 +60,6 @@ pub(crate) fn result() -> TestResult {
         verdict: Verdict::from_reasons(vec![]),
         first_error: None,
         facts: [("small_rows".to_string(), 32_000.0)].into(),
-        published: None,
     }
 }
 

@@ -1,7 +1,8 @@
-//! Key performance metrics of a test, computed from their definition in the catalogue.
+//! Key performance metrics of a test, computed from their definition in the catalogue; counters as rates per second of the
+//! window, and how many processes really worked on an op.
 
-use super::rates::counter_per_s;
-use crate::model::{Kpm, KpmValue, Tally, TestResult};
+use super::scope::Scope;
+use crate::model::{Expr, Kpm, KpmValue, Tally, TestResult};
 
 /// The value of `kpm` for a result, in the KPM's own unit; absent if its counter is unknown or nothing was done.
 pub fn evaluate(kpm: &Kpm, result: &TestResult) -> Option<f64> {
@@ -32,11 +33,52 @@ fn base_value(value: &KpmValue, result: &TestResult) -> Option<f64> {
     }
 }
 
+/// Counters that are exact at any moment: the operating system's and our own process's.
+const EXACT_PREFIXES: [&str; 3] = ["os_", "self_", "server_"];
+
+/// The counter `name` per second of the window; absent if the counter is.
+///
+/// Operating system counters: their difference over the window / its length. Database counters: some engines hand
+/// them over late (a session reports once a second at best, at the latest when it ends), and a long op
+/// counts at its end, so that a difference over the window can be off by more than a second's worth. They are exact
+/// for the whole test only. Hence the figure per op over the whole test, times the ops per second of the window; for a
+/// test without ops, per second of the whole test.
+pub fn counter_per_s(result: &TestResult, name: &str) -> Option<f64> {
+    if EXACT_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        return window_per_s(result, name);
+    }
+    let count = result.counters.get(name)?;
+    match result.total.ops {
+        0 => (result.total_s > 0.0).then(|| count / result.total_s),
+        ops => Some(count / ops as f64 * result.ops_per_s),
+    }
+}
+
+/// The counter's difference over the window / seconds of the window.
+pub fn window_per_s(result: &TestResult, name: &str) -> Option<f64> {
+    let count = result.window_counters.get(name)?;
+    (result.window_s > 0.0).then(|| count / result.window_s)
+}
+
+/// Fact with the processes that worked on one op, on average.
+pub const THREADS_USED: &str = "threads_used";
+
+/// Evaluates the workload's definition of the real number of threads (`seq_scans / ops`) and keeps it as a fact of the
+/// result. Without a definition, or where a counter is missing, nothing is known.
+pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
+    let Some(definition) = definition else { return };
+    let used = Scope::new(result).over_counters(definition);
+    if let Some(used) = used.filter(|used| used.is_finite()) {
+        result.facts.insert(THREADS_USED.into(), used);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::fixture;
     use crate::model::Better;
+    use crate::model::Tally;
 
     fn value(value: KpmValue, result: &TestResult) -> Option<f64> {
         evaluate(&fixture::kpm(value, "x", Better::Higher), result)
@@ -74,5 +116,38 @@ mod tests {
         let result = TestResult { window: Tally::default(), ..fixture::result() };
         assert_eq!(value(KpmValue::Ops, &result), None);
         assert_eq!(value(KpmValue::ServiceTime, &result), None);
+    }
+
+    #[test]
+    fn a_database_counter_is_taken_per_op_of_the_whole_test() {
+        let mut result = fixture::result();
+        result.counters = fixture::counters(&[("logical_reads", 360_000.0)]);
+        // A late counter: the window saw too little of it. 360000 / 120000 ops = 3 per op, x 10000 ops/s.
+        result.window_counters = fixture::counters(&[("logical_reads", 7.0)]);
+        assert_eq!(counter_per_s(&result, "logical_reads"), Some(30_000.0));
+        result.total = Tally::default();
+        assert_eq!(counter_per_s(&result, "logical_reads"), Some(30_000.0));
+        assert_eq!(counter_per_s(&result, "physical_reads"), None);
+    }
+
+    #[test]
+    fn an_operating_system_counter_is_taken_over_the_window() {
+        let mut result = fixture::result();
+        result.counters = fixture::counters(&[("os_disk_reads", 9_999.0)]);
+        assert_eq!(counter_per_s(&result, "os_disk_reads"), None);
+        result.window_counters = fixture::counters(&[("os_disk_reads", 500.0)]);
+        assert_eq!(counter_per_s(&result, "os_disk_reads"), Some(50.0));
+    }
+
+    #[test]
+    fn every_process_counts_its_scan() {
+        let mut result = fixture::result();
+        let definition = Expr("seq_scans / ops".into());
+        keep_threads(&mut result, Some(&definition));
+        assert_eq!(result.facts.get(THREADS_USED), None);
+        // 120000 ops of two processes each.
+        result.counters = fixture::counters(&[("seq_scans", 240_000.0)]);
+        keep_threads(&mut result, Some(&definition));
+        assert_eq!(result.facts.get(THREADS_USED), Some(&2.0));
     }
 }

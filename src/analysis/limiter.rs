@@ -1,9 +1,9 @@
 //! The limiter, first form: why not more? Resources that were used (nearly) all the time, ranked, with their figures.
 
 use super::cpu::processors;
-use super::threads::THREADS_USED;
-use super::words::{number, percent};
+use super::kpm::THREADS_USED;
 use crate::model::TestResult;
+use crate::model::sentence::{number, percent};
 
 /// A resource counts as a limit from this share of its capacity on.
 const LIMIT: f64 = 0.9;

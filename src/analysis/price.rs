@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::error::quote;
+
 /// What the user says of a platform's price.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,6 +66,10 @@ fn not_stated() -> String {
     "not stated".into()
 }
 
+/// More are a typing error: of cores, and of any currency.
+const MOST_CORES: f64 = 1e6;
+const MOST_PRICE: f64 = 1e12;
+
 /// `cores x factor` is a product of decimals: 0.1 x 30 must not become 4 licences.
 const ROUNDING: f64 = 1e-9;
 
@@ -80,13 +86,15 @@ impl PriceList {
     }
 
     fn check(&self) -> Result<(), String> {
-        let is_positive = |value: f64| value.is_finite() && value > 0.0;
-        if !is_positive(self.cores) || !is_positive(self.core_factor) {
-            return Err("cores and core_factor must be more than 0".into());
+        let is_possible = |value: f64| value > 0.0 && value <= MOST_CORES;
+        if !is_possible(self.cores) || !is_possible(self.core_factor) {
+            return Err(format!("cores and core_factor must be more than 0 and at most {MOST_CORES}"));
         }
-        let wrong = self.products.iter().find(|product| !(product.price.is_finite() && product.price >= 0.0));
+        let wrong = self.products.iter().find(|product| !(0.0..=MOST_PRICE).contains(&product.price));
         match wrong {
-            Some(product) => Err(format!("the price of '{}' must be 0 or more", product.name)),
+            Some(product) => {
+                Err(format!("the price of {} must be 0 or more and at most {MOST_PRICE}", quote(&product.name)))
+            }
             None if self.products.is_empty() => Err("there is no [[product]]".into()),
             None => Ok(()),
         }
@@ -183,8 +191,11 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_file_is_named() {
         let wrong = |from: &str, to: &str| PriceList::parse(&PUBLISHED.replace(from, to)).unwrap_err().1;
-        assert_eq!(wrong("cores = 12", "cores = 0"), "cores and core_factor must be more than 0");
-        assert_eq!(wrong("price = 47500", "price = -1"), "the price of 'Enterprise Edition' must be 0 or more");
+        assert_eq!(wrong("cores = 12", "cores = 0"), "cores and core_factor must be more than 0 and at most 1000000");
+        assert_eq!(
+            wrong("price = 47500", "price = -1"),
+            "the price of 'Enterprise Edition' must be 0 or more and at most 1000000000000"
+        );
         assert!(wrong("currency", "curency").contains("unknown field"));
         assert!(wrong("price = 47500", "price = 47500\nper = \"month\"").contains("month"));
         assert_eq!(PriceList::parse(PUBLISHED.split("[[").next().unwrap()).unwrap_err().1, "there is no [[product]]");

@@ -1,6 +1,8 @@
 //! Published figures: which is the KPM, what they are in the columns of our reports, and how far they can be trusted.
 
-use crate::model::{Better, Kpm, KpmValue, Published, PublishedFigure, Reason, Status, TestResult, Verdict};
+use crate::model::{
+    Better, Kpm, KpmValue, Published, PublishedFigure, PublishedTest, Reason, ReasonCode, Sentence, Status, Verdict,
+};
 
 /// A metric of publications: its name, the derived figure that it is (id and factor), and what it is as a KPM.
 struct Metric {
@@ -66,13 +68,13 @@ const METRICS: &[Metric] = &[
 ];
 
 /// Why a figure of a publication may say less than it seems: part of its note, status, code, what it means.
-const DOUBTS: &[(&str, Status, &str, &str)] = &[
-    ("misprint in source", Status::Invalid, "misprint", "the source contradicts itself"),
-    ("doubtful", Status::Conditional, "doubtful", "read, but not provable"),
-    ("lower bound", Status::Conditional, "lower-bound", "the platform could do more"),
-    ("caution", Status::Conditional, "caution", "inconsistent or untypical, as printed"),
-    ("approximate", Status::Conditional, "approximate", "a statement of the text, rounded"),
-    ("restored", Status::Valid, "restored", "digits recovered by arithmetic or from a second place"),
+const DOUBTS: &[(&str, Status, ReasonCode, &str)] = &[
+    ("misprint in source", Status::Invalid, ReasonCode::Misprint, "the source contradicts itself"),
+    ("doubtful", Status::Conditional, ReasonCode::Doubtful, "read, but not provable"),
+    ("lower bound", Status::Conditional, ReasonCode::LowerBound, "the platform could do more"),
+    ("caution", Status::Conditional, ReasonCode::Caution, "inconsistent or untypical, as printed"),
+    ("approximate", Status::Conditional, ReasonCode::Approximate, "a statement of the text, rounded"),
+    ("restored", Status::Valid, ReasonCode::Restored, "digits recovered by arithmetic or from a second place"),
 ];
 
 /// True if the metric is a rate that can be a KPM.
@@ -80,7 +82,7 @@ pub fn is_rate(metric: &str) -> bool {
     known(metric).is_some_and(|known| known.kpm.is_some_and(|(_, better)| better == Better::Higher))
 }
 
-/// Place in the order of preference as a KPM; none if the metric is no KPM.
+/// Place in the order of preference as a KPM; none if the metric is not a KPM.
 pub fn rank(metric: &str) -> Option<usize> {
     METRICS.iter().position(|known| known.name == metric && known.kpm.is_some())
 }
@@ -101,7 +103,7 @@ pub fn as_kpm(figure: &PublishedFigure) -> Option<Kpm> {
 ///
 /// # Errors
 /// The source does not print it.
-pub fn derived(published: &Published, id: &str) -> Result<f64, String> {
+pub fn derived(published: &Published, id: &str) -> Result<f64, Sentence> {
     let place = |known: &&Metric| known.figure.is_some_and(|(figure, _)| figure == id);
     let printed = METRICS.iter().filter(place).find_map(|known| {
         let (_, factor) = known.figure?;
@@ -109,7 +111,7 @@ pub fn derived(published: &Published, id: &str) -> Result<f64, String> {
         let figure = published.figure(known.name)?;
         Some(figure.value * factor).filter(|value| *value > 0.0 || known.kpm.is_none())
     });
-    printed.ok_or_else(|| "the source does not print it".to_string())
+    printed.ok_or_else(|| "the source does not print it".into())
 }
 
 fn known(metric: &str) -> Option<&'static Metric> {
@@ -117,20 +119,17 @@ fn known(metric: &str) -> Option<&'static Metric> {
 }
 
 /// Fills the figures of a published test that have fields of their own: KPM, rates, service time, elapsed seconds.
-pub fn fill(test: &mut TestResult) {
-    let Some(published) = test.published.take() else { return };
-    let get = |id| derived(&published, id).ok();
+pub fn fill(test: &mut PublishedTest) {
+    let published = &test.published;
+    let get = |id| derived(published, id).ok().filter(|value| *value > 0.0);
     let kpm = published.kpm.as_deref().and_then(|name| published.figure(name));
     if let Some((figure, kpm)) = kpm.and_then(|figure| Some((figure, as_kpm(figure)?))) {
         (test.kpm, test.kpm_value) = (kpm, Some(figure.value));
     }
-    let second = second(&published).and_then(|figure| Some((figure.value, as_kpm(figure)?)));
+    let second = second(published).and_then(|figure| Some((figure.value, as_kpm(figure)?)));
     (test.second_value, test.second) = second.unzip();
-    test.ops_per_s = get("ops_per_s").unwrap_or(0.0);
-    test.rows_per_s = get("rows_per_s").unwrap_or(0.0);
-    test.latency.mean_us = get("service_time_ms").map(|ms| ms * 1000.0);
-    test.window_s = get("elapsed_s").unwrap_or(0.0);
-    test.published = Some(published);
+    (test.ops_per_s, test.rows_per_s, test.elapsed_s) = (get("ops_per_s"), get("rows_per_s"), get("elapsed_s"));
+    test.latency.mean_us = derived(published, "service_time_ms").ok().map(|ms| ms * 1000.0);
 }
 
 /// The best figure after the KPM: its service time if it is printed, else another rate.
@@ -147,30 +146,35 @@ fn second(published: &Published) -> Option<&PublishedFigure> {
 pub fn doubts(figure: &PublishedFigure) -> Vec<Reason> {
     let bound = figure.metric.ends_with("_low") || figure.metric.ends_with("_high");
     let bound = bound.then(|| {
-        Reason::new(Status::Conditional, "bound", format!("{}: the source gives only a bound", figure.metric))
+        let sentence = Sentence::new("{metric}: the source gives only a bound").with("metric", figure.metric.as_str());
+        Reason::new(Status::Conditional, ReasonCode::Bound, sentence)
     });
     let parts = figure.note.split("; ").filter_map(|part| {
         let (_, status, code, meaning) = DOUBTS.iter().find(|(words, ..)| part.contains(words))?;
-        Some(Reason::new(
-            *status,
-            code,
-            format!("{} = {} {}: {part} ({meaning})", figure.metric, figure.value, figure.unit),
-        ))
+        // The note is quoted, and the figure as it is printed.
+        let sentence = Sentence::new("{metric} = {value} {unit}: {note} ({meaning})")
+            .with("metric", figure.metric.as_str())
+            .with("value", figure.value.to_string())
+            .with("unit", figure.unit.as_str())
+            .with("note", part)
+            .with("meaning", Sentence::new(*meaning));
+        Some(Reason::new(*status, code.clone(), sentence))
     });
     bound.into_iter().chain(parts).collect()
 }
 
 /// The verdict on a published test: what its KPM's note says decides, what is said of its other figures is a note.
 pub fn judge(published: &Published, origin: &str, checks: Vec<Reason>) -> Verdict {
-    let origin = Reason::new(Status::Valid, "published", format!("published, not measured by us: {origin}"));
+    let origin = Sentence::new("published, not measured by us: {origin}").with("origin", origin);
+    let origin = Reason::new(Status::Valid, ReasonCode::Published, origin);
     let all = published.figures.iter().flat_map(|figure| {
         let is_kpm = published.kpm.as_ref() == Some(&figure.metric);
         let status = move |doubt: Reason| if is_kpm { doubt } else { Reason { status: Status::Valid, ..doubt } };
         doubts(figure).into_iter().map(status)
     });
     let unstated = published.kpm.is_none();
-    let unstated =
-        unstated.then(|| Reason::new(Status::Conditional, "no-kpm", "the source states no figure that is a KPM here"));
+    let sentence = "the source states no figure that is a KPM here";
+    let unstated = unstated.then(|| Reason::new(Status::Conditional, ReasonCode::NoKpm, sentence));
     Verdict::from_reasons(all.chain(unstated).chain(checks).chain([origin]).collect())
 }
 
@@ -202,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_metric_stands_once_and_its_figure_is_one_of_ours() {
-        let derived = crate::analysis::derive(&crate::analysis::fixture::result());
+        let derived = crate::analysis::derive(&crate::analysis::fixture::result().into());
         for (at, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[..at].iter().all(|other| other.name != metric.name), "{}", metric.name);
             assert!(metric.figure.is_none_or(|(id, _)| derived.figure(id).is_some()), "{}", metric.name);
@@ -229,7 +233,7 @@ mod tests {
         let expected =
             [(Status::Conditional, "lower-bound"), (Status::Valid, "doubtful"), (Status::Valid, "published")];
         assert_eq!(codes, expected);
-        assert_eq!(judge(&published(&figures, "phys_read_iops"), "", vec![]).reasons[0].code, "doubtful");
+        assert_eq!(judge(&published(&figures, "phys_read_iops"), "", vec![]).reasons[0].code, ReasonCode::Doubtful);
     }
 
     #[test]

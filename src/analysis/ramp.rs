@@ -5,7 +5,11 @@ mod group;
 
 pub use group::{distinction, groups, label, same, same_but_drive};
 
-use crate::model::{Better, Kpm, PublishedKind, Ramp, Status, TestResult};
+use std::collections::BTreeMap;
+
+use super::interval::{self, Known};
+use super::interval::{most_trusted, supports};
+use crate::model::{Better, Kpm, Ramp, Status, Test, Verdict};
 use crate::stats::scaling;
 
 /// A step of an automatic ramp must bring this much more throughput than the best so far.
@@ -36,38 +40,117 @@ fn saturated(done: &[(u32, f64)]) -> bool {
     done.len() > VAIN_STEPS && (done.len() - VAIN_STEPS..done.len()).all(|at| !gained(at))
 }
 
-/// A figure of a ramp and the test it comes from (with its verdict, latency and series).
+/// A figure of a test, measured or published: what reports, heatmaps, comparisons and summaries read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RampFigure<'a> {
-    /// In `kpm.unit`.
+pub struct Figure<'a> {
+    pub workload: &'a str,
+    pub params: &'a BTreeMap<String, String>,
+    /// Absent if a publication does not print them.
+    pub jobs: Option<u32>,
+    /// In `unit`.
     pub value: f64,
-    /// The metric: the test's KPM or its second metric.
-    pub kpm: &'a Kpm,
-    pub jobs: u32,
-    pub test: &'a TestResult,
+    pub unit: &'a str,
+    pub better: Better,
+    /// How well it is known, from its repetitions or the seconds of its window.
+    pub interval: Known,
+    pub verdict: &'a Verdict,
+    /// Where it comes from (with its latency and series).
+    pub test: &'a Test,
+}
+
+impl<'a> Figure<'a> {
+    /// A figure of a test that is not repeated; `kpm` is the test's KPM or its second metric.
+    fn of(value: f64, kpm: &'a Kpm, test: &'a Test) -> Figure<'a> {
+        Figure {
+            workload: test.workload(),
+            params: test.params(),
+            jobs: test.jobs(),
+            value,
+            unit: &kpm.unit,
+            better: kpm.better,
+            interval: interval::of_test(test),
+            verdict: test.verdict(),
+            test,
+        }
+    }
+
+    /// Half width of its 95 % interval as a fraction of it, if it was measured.
+    pub fn half_width(&self) -> Option<f64> {
+        self.interval.ok().map(|interval| interval.fraction)
+    }
+
+    /// The verdict on it.
+    pub fn status(&self) -> Status {
+        self.verdict.status
+    }
+}
+
+/// The test that stands for its repetitions.
+pub struct Repeated<'a> {
+    pub test: &'a Test,
+    /// How often it was run.
+    pub times: usize,
+    pub known: Known,
+}
+
+/// One entry per number of jobs of each ramp, in order of appearance: of repetitions the sound one with the median KPM, or
+/// the last if none has a KPM. Rows of a publication's table are not repetitions.
+pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
+    let mut points: Vec<Vec<&'a Test>> = Vec::new();
+    for test in tests {
+        let is_of = |point: &&mut Vec<&Test>| point[0].jobs() == test.jobs() && same(point[0], test);
+        match points.iter_mut().find(is_of).filter(|_| test.measured().is_some()) {
+            Some(point) => point.push(test),
+            None => points.push(vec![test]),
+        }
+    }
+    points.iter().map(|point| stand_in(point)).collect()
+}
+
+fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
+    let by_value = by_jobs(point, Test::kpm_value);
+    let values = |repeats: &Vec<(f64, &Test)>| repeats.iter().map(|(value, _)| *value).collect::<Vec<_>>();
+    match by_value.first() {
+        Some(repeats) if point.len() > 1 => {
+            let test = median(repeats).1;
+            Repeated { test, times: point.len(), known: interval::of(&values(repeats), test) }
+        }
+        _ => {
+            let test = point[point.len() - 1];
+            Repeated { test, times: point.len(), known: interval::of_test(test) }
+        }
+    }
 }
 
 /// Speed: the KPM at one job; absent if the ramp has no test at one job or its KPM is unknown.
-pub fn speed<'a>(tests: &[&'a TestResult]) -> Option<RampFigure<'a>> {
+pub fn speed<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
     let by_jobs = representatives(tests, primary);
-    by_jobs.into_iter().find(|figure| figure.jobs == 1)
+    by_jobs.into_iter().find(|figure| figure.jobs == Some(1))
 }
 
 /// Throughput: the best value at any number of jobs. If the KPM is lower-is-better (a time) and the second metric
-/// is higher-is-better (a rate), it is the best of the second metric. A test with an invalid verdict wins only if all
-/// are invalid.
-pub fn throughput<'a>(tests: &[&'a TestResult]) -> Option<RampFigure<'a>> {
-    let by_jobs = representatives(tests, rate);
-    let sound: Vec<_> =
-        by_jobs.iter().filter(|figure| figure.test.verdict.status != Status::Invalid).copied().collect();
-    let candidates = if sound.is_empty() { by_jobs } else { sound };
-    candidates.into_iter().reduce(|best, next| if next.kpm.better.beats(next.value, best.value) { next } else { best })
+/// is higher-is-better (a rate), it is the best of the second metric. A conditional figure is taken only if none is
+/// valid, an invalid one only if all are.
+pub fn throughput<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
+    best(most_trusted(representatives(tests, rate), Figure::status))
+}
+
+/// The conditional figure that would be the throughput if it were valid: then the throughput is a lower bound. Invalid
+/// figures say nothing.
+pub fn passed_over<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
+    let sound = representatives(tests, rate).into_iter().filter(|figure| figure.status() < Status::Invalid);
+    let (taken, most) = (throughput(tests)?, best(sound.collect())?);
+    most.better.beats(most.value, taken.value).then_some(most)
+}
+
+fn best(figures: Vec<Figure<'_>>) -> Option<Figure<'_>> {
+    figures.into_iter().reduce(|best, next| if next.better.beats(next.value, best.value) { next } else { best })
 }
 
 /// The throughput curve: one figure per number of jobs, ascending; of repeated tests the one with the median value.
-pub fn curve<'a>(tests: &[&'a TestResult]) -> Vec<RampFigure<'a>> {
+pub fn curve<'a>(tests: &[&'a Test]) -> Vec<Figure<'a>> {
     let figures = representatives(tests, rate).into_iter();
-    figures.filter(|figure| figure.kpm.better == Better::Higher && figure.jobs > 0).collect()
+    figures.filter(|figure| figure.better == Better::Higher && figure.jobs.is_some()).collect()
 }
 
 /// How throughput grew over the ramp.
@@ -75,82 +158,76 @@ pub fn curve<'a>(tests: &[&'a TestResult]) -> Vec<RampFigure<'a>> {
 pub struct Scalability {
     /// Best throughput / throughput at one job, in the same metric.
     pub factor: f64,
-    /// Jobs at which it was reached.
-    pub jobs: u32,
-    /// Universal Scalability Law, fitted to ops per second; absent with fewer than four numbers of jobs.
+    /// Jobs at which it was reached, if they are known.
+    pub jobs: Option<u32>,
+    /// The worse verdict of the two figures.
+    pub status: Status,
+    /// Universal Scalability Law, fitted to ops per second of valid tests; absent with fewer than four numbers of jobs.
     pub law: Option<scaling::Fit>,
 }
 
-/// Scalability of a ramp; absent without a test at one job or if throughput is no rate (lower is better).
-pub fn scalability(tests: &[&TestResult]) -> Option<Scalability> {
-    let best = throughput(tests).filter(|best| best.kpm.better == Better::Higher)?;
-    let single = representatives(tests, rate).into_iter().find(|figure| figure.jobs == 1)?;
-    let points =
-        representatives(tests, ops).iter().map(|figure| (f64::from(figure.jobs), figure.value)).collect::<Vec<_>>();
+/// Scalability of a ramp; absent without a test at one job or if throughput is not a rate (lower is better).
+pub fn scalability(tests: &[&Test]) -> Option<Scalability> {
+    let best = throughput(tests).filter(|best| best.better == Better::Higher)?;
+    let single = representatives(tests, rate).into_iter().find(|figure| figure.jobs == Some(1))?;
+    let points = points(&representatives(tests, ops));
     let factor = best.value / single.value;
-    factor.is_finite().then(|| Scalability { factor, jobs: best.jobs, law: scaling::fit(&points) })
+    let status = best.status().max(single.status());
+    factor.is_finite().then(|| Scalability { factor, jobs: best.jobs, status, law: scaling::fit(&points) })
 }
 
-fn primary(test: &TestResult) -> Option<RampFigure<'_>> {
-    Some(RampFigure { value: test.kpm_value?, kpm: &test.kpm, jobs: test.jobs, test })
+/// What a law is fitted to: jobs and value of the valid figures.
+pub fn points(figures: &[Figure<'_>]) -> Vec<(f64, f64)> {
+    let accepted = figures.iter().filter(|figure| supports(figure.status()));
+    accepted.filter_map(|figure| Some((f64::from(figure.jobs?), figure.value))).collect()
+}
+
+fn primary(test: &Test) -> Option<Figure<'_>> {
+    Some(Figure::of(test.kpm_value()?, test.kpm(), test))
 }
 
 /// The metric that throughput is stated in.
-fn rate(test: &TestResult) -> Option<RampFigure<'_>> {
-    match &test.second {
-        Some(second) if test.kpm.better == Better::Lower && second.better == Better::Higher => {
-            Some(RampFigure { value: test.second_value?, kpm: second, jobs: test.jobs, test })
+fn rate(test: &Test) -> Option<Figure<'_>> {
+    match test.second() {
+        Some(second) if test.kpm().better == Better::Lower && second.better == Better::Higher => {
+            Some(Figure::of(test.second_value()?, second, test))
         }
         _ => primary(test),
     }
 }
 
-fn ops(test: &TestResult) -> Option<RampFigure<'_>> {
-    if test.published.is_some() {
-        // A publication prints its own metric, seldom ops.
-        let known = test.verdict.status != Status::Invalid && test.jobs > 0;
-        return rate(test).filter(|figure| known && figure.kpm.better == Better::Higher);
+/// What a law is fitted to: ops per second, or the rate that a publication prints.
+fn ops(test: &Test) -> Option<Figure<'_>> {
+    match test.measured() {
+        Some(result) => (result.ops_per_s > 0.0).then(|| Figure::of(result.ops_per_s, test.kpm(), test)),
+        None => rate(test).filter(|figure| figure.jobs.is_some() && figure.better == Better::Higher),
     }
-    let valid = test.verdict.status != Status::Invalid && test.ops_per_s > 0.0;
-    valid.then_some(RampFigure { value: test.ops_per_s, kpm: &test.kpm, jobs: test.jobs, test })
-}
-
-/// True if a publication only states it, as speed or throughput: its run table, if it has one, goes before.
-pub(super) fn is_statement(test: &TestResult) -> bool {
-    test.published.as_ref().is_some_and(|published| published.kind != PublishedKind::Point)
 }
 
 /// One figure per number of jobs, ascending: of repeated tests the one with the median value.
-fn representatives<'a>(
-    tests: &[&'a TestResult],
-    metric: fn(&'a TestResult) -> Option<RampFigure<'a>>,
-) -> Vec<RampFigure<'a>> {
-    let by_jobs = by_jobs(tests, |test| Some(metric(test)?.value));
-    by_jobs.iter().filter_map(|repeats| metric(median(repeats).1)).collect()
+fn representatives<'a>(tests: &[&'a Test], metric: fn(&'a Test) -> Option<Figure<'a>>) -> Vec<Figure<'a>> {
+    let representative = |repeats: &Vec<(f64, &'a Test)>| {
+        let values: Vec<f64> = repeats.iter().map(|(value, _)| *value).collect();
+        let figure = metric(median(repeats).1)?;
+        Some(Figure { interval: interval::of(&values, figure.test), ..figure })
+    };
+    by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
 }
 
 /// The tests with a value per number of jobs, ascending by jobs and by value. What a publication only states is left out
-/// where its run table has a value, and an invalid test where a number of jobs has sound ones.
-pub(super) fn by_jobs<'a>(
-    tests: &[&'a TestResult],
-    value: impl Fn(&'a TestResult) -> Option<f64>,
-) -> Vec<Vec<(f64, &'a TestResult)>> {
-    let known = |&test: &&'a TestResult| Some((value(test).filter(|value| value.is_finite())?, test));
-    let mut known: Vec<(f64, &TestResult)> = tests.iter().filter_map(known).collect();
-    let has_table = known.iter().any(|(_, test)| !is_statement(test));
-    known.retain(|(_, test)| !(has_table && is_statement(test)));
-    known.sort_by(|a, b| a.1.jobs.cmp(&b.1.jobs).then(a.0.total_cmp(&b.0)));
-    known.chunk_by(|a, b| a.1.jobs == b.1.jobs).map(sound_or_all).collect()
-}
-
-/// The repetitions that are not invalid; all if there are none.
-fn sound_or_all<'a>(repeats: &[(f64, &'a TestResult)]) -> Vec<(f64, &'a TestResult)> {
-    let sound: Vec<_> = repeats.iter().filter(|(_, test)| test.verdict.status != Status::Invalid).copied().collect();
-    if sound.is_empty() { repeats.to_vec() } else { sound }
+/// where its run table has a value, and a test of a worse verdict where a number of jobs has one of a better verdict.
+pub(super) fn by_jobs<'a>(tests: &[&'a Test], value: impl Fn(&'a Test) -> Option<f64>) -> Vec<Vec<(f64, &'a Test)>> {
+    let known = |&test: &&'a Test| Some((value(test).filter(|value| value.is_finite())?, test));
+    let mut known: Vec<(f64, &Test)> = tests.iter().filter_map(known).collect();
+    let has_table = known.iter().any(|(_, test)| !test.is_statement());
+    known.retain(|(_, test)| !(has_table && test.is_statement()));
+    known.sort_by(|a, b| a.1.jobs().cmp(&b.1.jobs()).then(a.0.total_cmp(&b.0)));
+    let repeats = known.chunk_by(|a, b| a.1.jobs() == b.1.jobs());
+    repeats.map(|repeats| most_trusted(repeats.to_vec(), |(_, test)| test.status())).collect()
 }
 
 /// Of repetitions in ascending order the median one (the lower of two).
-pub(super) fn median<'a>(repeats: &[(f64, &'a TestResult)]) -> (f64, &'a TestResult) {
+pub(super) fn median<'a>(repeats: &[(f64, &'a Test)]) -> (f64, &'a Test) {
     repeats[(repeats.len() - 1) / 2]
 }
 
@@ -160,7 +237,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::fixture::{at, kpm};
-    use crate::model::{KpmValue, Reason, Verdict};
+    use crate::model::{KpmValue, Reason, ReasonCode, TestResult, Verdict};
 
     fn walk(ramp: &Ramp, rate_at: impl Fn(u32) -> f64) -> Vec<u32> {
         let mut done = vec![];
@@ -193,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_dip_is_measured_against_the_best_before_it() {
-        // 100, 50, 90: the step from 50 to 90 is no gain over 100.
+        // 100, 50, 90: the step from 50 to 90 is not a gain over 100.
         assert_eq!(
             walk(&Ramp::Auto { from: 1, max: 64 }, |jobs| [100.0, 50.0, 0.0, 90.0][jobs as usize - 1]),
             [1, 2, 4]
@@ -202,13 +279,13 @@ mod tests {
 
     #[test]
     fn speed_throughput_and_scalability_of_a_rate() {
-        let tests = [at(1, 100.0), at(2, 180.0), at(4, 150.0)];
+        let tests = [at(1, 100.0), at(2, 180.0), at(4, 150.0)].map(Test::from);
         let tests: Vec<_> = tests.iter().collect();
         assert_eq!(speed(&tests).unwrap().value, 100.0);
         let best = throughput(&tests).unwrap();
-        assert_eq!((best.value, best.jobs), (180.0, 2));
+        assert_eq!((best.value, best.jobs), (180.0, Some(2)));
         let grown = scalability(&tests).unwrap();
-        assert_eq!((grown.factor, grown.jobs, grown.law), (1.8, 2, None));
+        assert_eq!((grown.factor, grown.jobs, grown.law), (1.8, Some(2), None));
     }
 
     #[test]
@@ -220,21 +297,22 @@ mod tests {
             second_value: Some(tps),
             ..at(jobs, tps)
         };
-        let tests = [timed(1, 0.2, 5000.0), timed(2, 0.25, 8000.0)];
+        let results = [timed(1, 0.2, 5000.0), timed(2, 0.25, 8000.0)];
+        let tests = results.clone().map(Test::from);
         let tests: Vec<_> = tests.iter().collect();
-        assert_eq!((speed(&tests).unwrap().value, speed(&tests).unwrap().kpm.unit.as_str()), (0.2, "ms"));
-        assert_eq!((throughput(&tests).unwrap().value, throughput(&tests).unwrap().kpm.unit.as_str()), (8000.0, "tps"));
-        let alone: Vec<_> = tests.iter().map(|test| TestResult { second: None, ..(*test).clone() }).collect();
+        assert_eq!((speed(&tests).unwrap().value, speed(&tests).unwrap().unit), (0.2, "ms"));
+        assert_eq!((throughput(&tests).unwrap().value, throughput(&tests).unwrap().unit), (8000.0, "tps"));
+        let alone = results.map(|test| Test::from(TestResult { second: None, ..test }));
         let alone: Vec<_> = alone.iter().collect();
-        assert_eq!(throughput(&alone).map(|best| (best.value, best.jobs)), Some((0.2, 1)));
+        assert_eq!(throughput(&alone).map(|best| (best.value, best.jobs)), Some((0.2, Some(1))));
         assert_eq!(scalability(&alone), None);
     }
 
     #[test]
     fn an_invalid_test_wins_only_among_its_like_and_repeats_give_their_median() {
-        let broken = Reason::new(Status::Invalid, "errors", "");
+        let broken = Reason::new(Status::Invalid, ReasonCode::Errors, "");
         let invalid = TestResult { verdict: Verdict::from_reasons(vec![broken]), ..at(4, 900.0) };
-        let tests = [at(1, 90.0), at(1, 100.0), at(1, 130.0), at(2, 150.0), invalid];
+        let tests = [at(1, 90.0), at(1, 100.0), at(1, 130.0), at(2, 150.0), invalid].map(Test::from);
         let all: Vec<_> = tests.iter().collect();
         assert_eq!(speed(&all).unwrap().value, 100.0);
         assert_eq!(throughput(&all).unwrap().value, 150.0);
@@ -242,13 +320,42 @@ mod tests {
         assert_eq!(speed(&all[3..]), None);
     }
 
+    fn judged(status: Status, jobs: u32, value: f64) -> TestResult {
+        TestResult {
+            verdict: Verdict::from_reasons(vec![Reason::new(status, ReasonCode::Steal, "")]),
+            ..at(jobs, value)
+        }
+    }
+
+    #[test]
+    fn a_conditional_figure_is_no_best_and_no_point_of_a_law() {
+        let conditional = judged(Status::Conditional, 8, 900.0);
+        let tests = [at(1, 100.0), at(2, 190.0), at(4, 350.0), at(6, 500.0), conditional].map(Test::from);
+        let all: Vec<_> = tests.iter().collect();
+        assert_eq!(throughput(&all).map(|best| (best.value, best.jobs)), Some((500.0, Some(6))));
+        assert_eq!(passed_over(&all).map(|better| (better.value, better.jobs)), Some((900.0, Some(8))));
+        assert_eq!(passed_over(&all[..4]), None);
+        let invalid = Test::from(judged(Status::Invalid, 8, 900.0));
+        assert_eq!(passed_over(&[all[0], all[1], &invalid]), None);
+        assert_eq!(scalability(&all).unwrap().law, scalability(&all[..4]).unwrap().law);
+        assert_eq!((throughput(&all[4..]).unwrap().value, passed_over(&all[4..])), (900.0, None));
+    }
+
+    #[test]
+    fn a_valid_repetition_goes_before_a_conditional_one() {
+        let tests = [judged(Status::Conditional, 1, 800.0), at(1, 866.0), judged(Status::Conditional, 1, 700.0)]
+            .map(Test::from);
+        let all: Vec<_> = tests.iter().collect();
+        assert_eq!(speed(&all).unwrap().value, 866.0);
+    }
+
     #[test]
     fn a_sound_repetition_goes_before_an_invalid_one() {
         let broken = |value| TestResult {
-            verdict: Verdict::from_reasons(vec![Reason::new(Status::Invalid, "little", "")]),
+            verdict: Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Little, "")]),
             ..at(1, value)
         };
-        let tests = [broken(800.0), at(1, 866.0), broken(700.0)];
+        let tests = [broken(800.0), at(1, 866.0), broken(700.0)].map(Test::from);
         let all: Vec<_> = tests.iter().collect();
         assert_eq!((speed(&all).unwrap().value, curve(&all)[0].value), (866.0, 866.0));
         assert_eq!(speed(&[all[0], all[2]]).unwrap().value, 700.0);

@@ -1,10 +1,9 @@
 //! Whether there were enough ops for a rate and a mean: by the interval of the mean, not by a fixed number, since
 //! seconds-long ops that all take the same time say more in five than microsecond ops with rare long waits.
 
-use super::words::percent;
-use crate::model::{LatencySummary, PartFigures, Reason, Status, TestResult};
+use crate::model::{LatencySummary, PartFigures, Reason, ReasonCode, Sentence, Status, TestResult};
 use crate::stats::LatencyHistogram;
-use crate::stats::student::t95;
+use crate::stats::summary::t95;
 
 /// Fewer ops of a part in the window than this are too few, however equal they are.
 const FEWEST_OPS: u64 = 5;
@@ -21,47 +20,53 @@ const WIDEST_OF_MANY: f64 = 0.25;
 /// A mixed workload's rate is a sum of its parts' rates: their half widths add up in quadrature, weighted by the rates.
 pub(super) fn judge(result: &TestResult) -> Option<Reason> {
     if result.window.ops == 0 {
-        return Some(Reason::new(Status::Invalid, "samples", "no op was completed in the window"));
+        return Some(Reason::new(Status::Invalid, ReasonCode::Samples, "no op was completed in the window"));
     }
     let parts = parts(result);
     if let Some(least) = parts.iter().min_by_key(|part| part.ops).filter(|part| part.ops < FEWEST_OPS) {
-        let ops = if least.ops == 1 { "op" } else { "ops" };
-        let text = format!("{}only {} {ops} in the window, fewer than {FEWEST_OPS}", least.name, least.ops);
-        return Some(Reason::new(Status::Conditional, "samples", text));
+        return Some(least.too_few());
     }
     let half = half_width(&parts)?;
-    let text = || {
-        let (half, ops) = (percent(half), result.window.ops);
-        format!("{ops} ops in the window, the mean service time is known to +-{half} only (95 %)")
-    };
+    let sentence = "{ops} ops in the window, the mean service time is known to +-{half%} only (95 %)";
+    let sentence = Sentence::new(sentence).with("ops", result.window.ops).with("half", half);
     let widest = if result.window.ops < MANY_OPS { WIDEST } else { WIDEST_OF_MANY };
-    (half > widest).then(|| Reason::new(Status::Conditional, "samples", text()))
+    (half > widest).then(|| Reason::new(Status::Conditional, ReasonCode::Samples, sentence))
 }
 
 /// What is judged of one part.
 struct Part<'a> {
-    /// With a colon, for the text; empty for a simple workload.
-    name: String,
+    /// Its workload; none for a simple workload.
+    name: Option<&'a str>,
     ops: u64,
     ops_per_s: f64,
     latency: &'a LatencySummary,
 }
 
+impl Part<'_> {
+    fn too_few(&self) -> Reason {
+        let sentence = match self.ops {
+            1 => "only 1 op in the window, fewer than {fewest}",
+            _ => "only {ops} ops in the window, fewer than {fewest}",
+        };
+        let sentence = Sentence::new(sentence).with("ops", self.ops).with("fewest", FEWEST_OPS);
+        let reason = Reason::new(Status::Conditional, ReasonCode::Samples, sentence);
+        match self.name {
+            Some(name) => reason.of_part(name),
+            None => reason,
+        }
+    }
+}
+
 fn parts(result: &TestResult) -> Vec<Part<'_>> {
     if result.parts.len() < 2 {
         let (ops, ops_per_s) = (result.window.ops, result.ops_per_s);
-        return vec![Part { name: String::new(), ops, ops_per_s, latency: &result.latency }];
+        return vec![Part { name: None, ops, ops_per_s, latency: &result.latency }];
     }
     result.parts.iter().map(part).collect()
 }
 
 fn part(part: &PartFigures) -> Part<'_> {
-    Part {
-        name: format!("{}: ", part.workload),
-        ops: part.tally.ops,
-        ops_per_s: part.ops_per_s,
-        latency: &part.latency,
-    }
+    Part { name: Some(&part.workload), ops: part.tally.ops, ops_per_s: part.ops_per_s, latency: &part.latency }
 }
 
 /// Half width of the interval of the whole rate, as a fraction of it; absent if a part was not timed.

@@ -2,8 +2,9 @@
 //! much of the maximum each step uses, beside CPU busy.
 
 use super::derive;
-use super::ramp::{self, RampFigure};
-use crate::model::{Better, Status, TestResult};
+use super::interval::supports;
+use super::ramp::{self, Figure};
+use crate::model::{Better, Test};
 use crate::stats::scaling::{self, Fit};
 
 /// CPU busy that hides saturation: the throughput used is so many points above it.
@@ -14,14 +15,15 @@ const HIDDEN_POINTS: f64 = 0.2;
 pub struct Ramp<'a> {
     /// Workload, with what tells it from the other ramps.
     pub label: String,
-    pub tests: Vec<&'a TestResult>,
+    pub tests: Vec<&'a Test>,
 }
 
 /// One step of a ramp.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step<'a> {
-    pub figure: RampFigure<'a>,
-    /// Throughput / best throughput, 0 to 1.
+    pub jobs: u32,
+    pub figure: Figure<'a>,
+    /// Throughput / best throughput, 0 to 1; above 1 if the verdict keeps this step from being the best.
     pub utilisation: f64,
     /// Throughput / (jobs x throughput of one job); absent without a test at one job.
     pub efficiency: Option<f64>,
@@ -31,12 +33,15 @@ pub struct Step<'a> {
 /// What a ramp says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling<'a> {
-    pub best: RampFigure<'a>,
+    pub best: Figure<'a>,
+    /// At one job: what efficiency refers to.
+    pub single: Option<Figure<'a>>,
     /// Ascending by jobs.
     pub steps: Vec<Step<'a>>,
-    /// Fewest jobs that reach 95 % of the best throughput: more jobs mostly wait.
-    pub enough_jobs: u32,
-    /// Fitted to the KPM, so that its gamma is in the KPM's unit; absent with fewer than four numbers of jobs.
+    /// Fewest jobs that reach 95 % of the best throughput, with its verdict: more jobs mostly wait.
+    pub enough_jobs: Option<u32>,
+    /// Fitted to the valid figures of the KPM, so that its gamma is in the KPM's unit; absent with fewer than four
+    /// numbers of jobs.
     pub fit: Option<Fit>,
 }
 
@@ -44,33 +49,35 @@ pub struct Scaling<'a> {
 const ENOUGH: f64 = 0.95;
 
 /// The ramps of a run, in order of appearance, from two numbers of jobs on.
-pub fn ramps(tests: &[TestResult]) -> Vec<Ramp<'_>> {
-    let known = tests.iter().filter(|test| test.jobs > 0 && !ramp::is_statement(test));
+pub fn ramps(tests: &[Test]) -> Vec<Ramp<'_>> {
+    let known = tests.iter().filter(|test| test.jobs().is_some() && !test.is_statement());
     let mut ramps = ramp::groups(known, |test| *test);
-    ramps.retain(|tests| tests.iter().any(|test| test.jobs != tests[0].jobs));
-    let firsts: Vec<&TestResult> = ramps.iter().map(|tests| tests[0]).collect();
-    let label = |test: &TestResult| test.workload.clone() + &ramp::distinction(test, &firsts);
+    ramps.retain(|tests| tests.iter().any(|test| test.jobs() != tests[0].jobs()));
+    let firsts: Vec<&Test> = ramps.iter().map(|tests| tests[0]).collect();
+    let label = |test: &Test| test.workload().to_string() + &ramp::distinction(test, &firsts);
     ramps.into_iter().map(|tests| Ramp { label: label(tests[0]), tests }).collect()
 }
 
 impl<'a> Ramp<'a> {
-    /// What it says; absent if throughput is no rate or unknown.
+    /// What it says; absent if throughput is not a rate or unknown.
     pub fn scaling(&self) -> Option<Scaling<'a>> {
-        let best =
-            ramp::throughput(&self.tests).filter(|best| best.kpm.better == Better::Higher && best.value > 0.0)?;
+        let best = ramp::throughput(&self.tests).filter(|best| best.better == Better::Higher && best.value > 0.0)?;
         let figures = ramp::curve(&self.tests);
-        let single = figures.iter().find(|figure| figure.jobs == 1).map(|figure| figure.value);
-        let step = |figure: &RampFigure<'a>| Step {
-            figure: *figure,
-            utilisation: figure.value / best.value,
-            efficiency: single.map(|single| figure.value / (single * f64::from(figure.jobs))),
-            cpu_busy_pct: derive(figure.test).get("cpu_busy_pct"),
+        let single = figures.iter().find(|figure| figure.jobs == Some(1)).copied();
+        let step = |figure: &Figure<'a>| {
+            let jobs = figure.jobs?;
+            Some(Step {
+                jobs,
+                figure: *figure,
+                utilisation: figure.value / best.value,
+                efficiency: single.map(|single| figure.value / (single.value * f64::from(jobs))),
+                cpu_busy_pct: derive(figure.test).get("cpu_busy_pct"),
+            })
         };
-        let sound = figures.iter().filter(|figure| figure.test.verdict.status < Status::Invalid);
-        let points: Vec<(f64, f64)> = sound.map(|figure| (f64::from(figure.jobs), figure.value)).collect();
-        let steps: Vec<Step<'a>> = figures.iter().map(step).collect();
-        let enough = steps.iter().find(|step| step.utilisation >= ENOUGH).map_or(best.jobs, |step| step.figure.jobs);
-        Some(Scaling { best, steps, enough_jobs: enough, fit: scaling::fit(&points) })
+        let steps: Vec<Step<'a>> = figures.iter().filter_map(step).collect();
+        let is_enough = |step: &&Step<'_>| step.figure.status() == best.status() && step.utilisation >= ENOUGH;
+        let enough_jobs = steps.iter().find(is_enough).map(|step| step.jobs).or(best.jobs);
+        Some(Scaling { best, single, steps, enough_jobs, fit: scaling::fit(&ramp::points(&figures)) })
     }
 }
 
@@ -85,19 +92,24 @@ pub struct Hidden {
 }
 
 /// Of every ramp the step where throughput is furthest above CPU busy, if that is 20 points or more; only where CPU busy
-/// grows with the jobs to near 100 %, so that it seems to tell how full the platform is.
-pub fn hidden_saturation(tests: &[TestResult]) -> Vec<Hidden> {
+/// grows with the jobs to near 100 %, so that it seems to tell how full the platform is, and only from valid steps.
+pub fn hidden_saturation(tests: &[Test]) -> Vec<Hidden> {
     const NEARLY_FULL_PCT: f64 = 90.0;
     let hidden = |ramp: Ramp<'_>| {
-        let scaling = ramp.scaling()?;
+        let scaling = ramp.scaling().filter(|scaling| supports(scaling.best.status()))?;
+        // A better throughput that is not valid: the share of the best is not known.
+        if ramp::passed_over(&ramp.tests).is_some() {
+            return None;
+        }
+        let accepted = || scaling.steps.iter().filter(|step| supports(step.figure.status()));
         let busy = |step: &Step<'_>| step.cpu_busy_pct.unwrap_or(0.0);
-        let fills = scaling.steps.iter().any(|step| busy(step) >= NEARLY_FULL_PCT);
-        let known = scaling.steps.iter().filter(|step| step.cpu_busy_pct.is_some() && fills);
+        let fills = accepted().any(|step| busy(step) >= NEARLY_FULL_PCT);
+        let known = accepted().filter(|step| step.cpu_busy_pct.is_some() && fills);
         let above = |step: &Step<'_>| step.utilisation - busy(step) / 100.0;
         let most = known.max_by(|a, b| above(a).total_cmp(&above(b)))?;
         (above(most) >= HIDDEN_POINTS).then(|| Hidden {
             label: ramp.label,
-            jobs: most.figure.jobs,
+            jobs: most.jobs,
             cpu_busy_pct: busy(most),
             utilisation: most.utilisation,
         })
@@ -108,11 +120,11 @@ pub fn hidden_saturation(tests: &[TestResult]) -> Vec<Hidden> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::slips::fixture::test;
-    use crate::model::PublishedKind;
+    use crate::analysis::errata::fixture::{judged, test};
+    use crate::model::{PublishedKind, Status};
 
     /// SRV-QUERY1 with hyperthreading, as published in the study peakmarks-hyperthreading-2020.
-    fn hyperthreading() -> Vec<TestResult> {
+    fn hyperthreading() -> Vec<Test> {
         let points = [
             (1, 124_828.0, 3.0),
             (4, 464_251.0, 13.0),
@@ -141,10 +153,32 @@ mod tests {
         let tests = hyperthreading();
         let ramps = ramps(&tests);
         let scaling = ramps[0].scaling().unwrap();
-        assert_eq!((scaling.best.jobs, scaling.enough_jobs, scaling.steps.len()), (32, 32, 7));
+        assert_eq!((scaling.best.jobs, scaling.enough_jobs, scaling.steps.len()), (Some(32), Some(32), 7));
         assert!((scaling.steps[6].efficiency.unwrap() - 0.4535).abs() < 1e-3);
+        // The least squares have no contention: a peak within the ramp.
         let fit = scaling.fit.unwrap();
-        assert!(fit.r_squared > Some(0.97) && fit.half_widths[0].is_some(), "{fit:?}");
+        assert!(fit.law.alpha == 0.0 && fit.half_widths[0].is_some() && fit.half_widths[1].is_none(), "{fit:?}");
+        assert!(fit.law.peak_jobs().is_some_and(|peak| peak.round() == 28.0) && !fit.peak_is_forecast, "{fit:?}");
+        assert!(fit.r_squared > Some(0.991) && fit.peak_half_width.is_some(), "{fit:?}");
+    }
+
+    #[test]
+    fn what_is_not_valid_hides_nothing_and_fits_no_law() {
+        let mut tests = hyperthreading();
+        tests[6] = judged(tests[6].clone(), Status::Conditional);
+        let ramps = ramps(&tests);
+        let scaling = ramps[0].scaling().unwrap();
+        assert_eq!((scaling.best.jobs, scaling.enough_jobs, scaling.steps.len()), (Some(24), Some(16), 7));
+        assert_eq!(scaling.fit, stats_fit(&scaling.steps[..6]));
+        // CPU busy reaches no 90 % in a valid step.
+        assert!(hidden_saturation(&tests).is_empty());
+        let tests: Vec<_> = tests.into_iter().map(|test| judged(test, Status::Conditional)).collect();
+        assert!(hidden_saturation(&tests).is_empty());
+        assert_eq!(super::ramps(&tests)[0].scaling().unwrap().fit, None);
+    }
+
+    fn stats_fit(steps: &[Step<'_>]) -> Option<Fit> {
+        scaling::fit(&steps.iter().map(|step| (f64::from(step.jobs), step.figure.value)).collect::<Vec<_>>())
     }
 
     #[test]

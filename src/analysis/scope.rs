@@ -1,7 +1,7 @@
 //! What the names in a claim stand for, over a whole test (gate to end).
 
 use super::tiers::{DEVICE_READ_BYTES, device_read_bytes};
-use crate::model::{Claim, Expr, Facts, Reason, Status, TestResult};
+use crate::model::{Claim, Expr, Facts, Reason, ReasonCode, Sentence, Status, TestResult};
 
 /// Our own counts that a claim may name.
 pub(super) const OWN: [&str; 4] = ["ops", "rows", "commits", "units"];
@@ -116,13 +116,18 @@ pub fn name(claim: &Claim) -> String {
 }
 
 /// The reason of a claim that does not hold; the code is `code` unless the claim has its own.
-pub fn broken(claim: &Claim, code: &str, text: String) -> Reason {
-    Reason::new(claim.status.unwrap_or(Status::Invalid), claim.code.as_deref().unwrap_or(code), text)
+pub fn broken(claim: &Claim, code: ReasonCode, sentence: Sentence) -> Reason {
+    Reason::new(claim.status.unwrap_or(Status::Invalid), claim.code.clone().unwrap_or(code), sentence)
+}
+
+/// What it means if the claim does not hold.
+pub fn because(claim: &Claim) -> Sentence {
+    Sentence::new(claim.because.as_str())
 }
 
 /// The note of a claim that cannot be checked.
-pub fn unchecked(text: String) -> Reason {
-    Reason::new(Status::Valid, "unchecked", text)
+pub fn unchecked(sentence: impl Into<Sentence>) -> Reason {
+    Reason::new(Status::Valid, ReasonCode::Unchecked, sentence)
 }
 
 #[cfg(test)]
@@ -165,14 +170,14 @@ mod tests {
     fn a_gauge_is_its_least_value_and_what_is_0_makes_a_claim_moot() {
         let mut result = fixture::result();
         let durable = Claim { when: Some("durable".into()), ..Claim::default() };
-        assert!(Scope::new(&result).applies(&durable, "postgres"));
+        assert!(Scope::new(&result).applies(&durable, "one"));
         for (moment, value) in [(Moment::Begin, 1.0), (Moment::End, 0.0)] {
             let counters = fixture::counters(&[("durable", value)]);
             result.snapshots.push(Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 });
         }
         let scope = Scope::new(&result);
         assert_eq!(scope.counter("durable"), Some(0.0));
-        assert!(!scope.applies(&durable, "postgres"));
-        assert!(scope.applies(&Claim::default(), "postgres"));
+        assert!(!scope.applies(&durable, "one"));
+        assert!(scope.applies(&Claim::default(), "one"));
     }
 }

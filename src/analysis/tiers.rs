@@ -4,7 +4,8 @@
 //! device had to read is known from the kernel's account of the database's processes, or of the device as a whole,
 //! where other programs' reads count too. The rest came from the cache of the operating system.
 
-use crate::model::{Counters, TestResult};
+use super::derive::not_known;
+use crate::model::{Counters, Sentence, TestResult};
 
 /// The counter name under which claims find [`device_read_bytes`].
 pub const DEVICE_READ_BYTES: &str = "device_read_bytes";
@@ -18,6 +19,29 @@ const LEAST_SHARE: f64 = 0.05;
 /// Bytes that the device read for the database: by its processes if they can be seen, else by anyone.
 pub fn device_read_bytes(counters: &Counters) -> Option<f64> {
     counters.get("server_read_bytes").or_else(|| counters.get("os_disk_read_bytes"))
+}
+
+/// What other programs read in the window from the device that holds the database.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ForeignReads {
+    pub bytes: f64,
+    /// Of all that the device read.
+    pub of_bytes: f64,
+    /// Share of the window in which the device worked for them, as far as its bytes tell: a part of its busy time.
+    pub time_share: f64,
+}
+
+/// What other programs read beside the database: all that the device read less what the kernel accounts to the database's
+/// processes. Absent where one of them is not known, and where the database itself did not use the device: then others'
+/// reads take nothing from it. Who wrote cannot be told: the kernel writes later, for whoever it was.
+pub fn foreign_reads(result: &TestResult) -> Option<ForeignReads> {
+    let get = |name: &str| result.window_counters.get(name);
+    let (read, written) = (get("os_disk_read_bytes")?, get("os_disk_write_bytes")?);
+    let (own, busy_s) = (get("server_read_bytes")?, get("os_disk_busy_s")?);
+    let uses_it = own > 0.0 || get("wal_syncs").is_some_and(|syncs| syncs > 0.0);
+    let bytes = (read - own).max(0.0);
+    let time_share = busy_s / result.window_s * bytes / (read + written);
+    (uses_it && time_share.is_finite()).then_some(ForeignReads { bytes, of_bytes: read, time_share })
 }
 
 /// Keeps as facts of the result whether files were put out of the operating system's cache, and whether it is known what
@@ -51,8 +75,8 @@ impl Tiers {
 ///
 /// # Errors
 /// Which counter is missing.
-pub fn tiers(result: &TestResult, block_bytes: f64) -> Result<Tiers, String> {
-    let known = |value: Option<f64>, name: &str| value.ok_or_else(|| format!("{name} is not known here"));
+pub fn tiers(result: &TestResult, block_bytes: f64) -> Result<Tiers, Sentence> {
+    let known = |value: Option<f64>, name: &str| value.ok_or_else(|| not_known(name));
     let looked_for = known(result.counters.get("logical_reads"), "logical_reads")?;
     let asked = known(result.counters.get("physical_reads"), "physical_reads")?.min(looked_for);
     let read = known(device_read_bytes(&result.counters), DEVICE_READ_BYTES)? / block_bytes;
@@ -64,8 +88,8 @@ pub fn tiers(result: &TestResult, block_bytes: f64) -> Result<Tiers, String> {
 ///
 /// # Errors
 /// Which counter is missing, or that there were no requests.
-pub fn device_read_ms(result: &TestResult) -> Result<f64, String> {
-    let get = |name: &str| result.counters.get(name).ok_or_else(|| format!("{name} is not known here"));
+pub fn device_read_ms(result: &TestResult) -> Result<f64, Sentence> {
+    let get = |name: &str| result.counters.get(name).ok_or_else(|| not_known(name));
     match get("os_disk_reads")? {
         0.0 => Err("the device read nothing".into()),
         requests => Ok(get("os_disk_read_s")? * 1000.0 / requests),
@@ -77,8 +101,8 @@ pub fn device_read_ms(result: &TestResult) -> Result<f64, String> {
 ///
 /// # Errors
 /// Which counter is missing, or that too few blocks came from there.
-pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, String> {
-    let get = |name: &str| result.counters.get(name).ok_or_else(|| format!("{name} is not known here"));
+pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
+    let get = |name: &str| result.counters.get(name).ok_or_else(|| not_known(name));
     if tiers.os_cache < LEAST_SHARE * tiers.asked() {
         return Err("too few reads came from the operating system's cache".into());
     }
@@ -94,10 +118,10 @@ pub fn os_cache_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Strin
 ///
 /// # Errors
 /// Which counter is missing, or that too few blocks were found there.
-pub fn buffer_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, String> {
+pub fn buffer_read_ms(result: &TestResult, tiers: &Tiers) -> Result<f64, Sentence> {
     let waited_ms = match tiers.asked() {
         0.0 => 0.0,
-        _ => result.counters.get("physical_read_time_ms").ok_or("physical_read_time_ms is not known here")?,
+        _ => result.counters.get("physical_read_time_ms").ok_or_else(|| not_known("physical_read_time_ms"))?,
     };
     if tiers.buffer < LEAST_SHARE * tiers.all() {
         return Err("too few blocks were found in the database's cache".into());
@@ -132,7 +156,7 @@ mod tests {
         let read = [&READS[..], &[("os_disk_read_bytes", 1e9)]].concat();
         let tiers = tiers(&result(&read), 8192.0).unwrap();
         assert_eq!(tiers, Tiers { buffer: 600.0, os_cache: 0.0, device: 400.0 });
-        assert!(os_cache_read_ms(&result(&read), &tiers).unwrap_err().contains("too few"));
+        assert!(os_cache_read_ms(&result(&read), &tiers).unwrap_err().to_string().contains("too few"));
     }
 
     #[test]
@@ -147,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_missing_counter_is_named() {
-        assert!(tiers(&result(&READS), 8192.0).unwrap_err().contains(DEVICE_READ_BYTES));
-        assert!(device_read_ms(&result(&READS)).unwrap_err().contains("os_disk_reads"));
+        assert!(tiers(&result(&READS), 8192.0).unwrap_err().to_string().contains(DEVICE_READ_BYTES));
+        assert!(device_read_ms(&result(&READS)).unwrap_err().to_string().contains("os_disk_reads"));
     }
 }

@@ -1,15 +1,16 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
 use super::scope::unchecked;
-use super::words::{number, percent};
-use super::{contract, crosscheck, little, samples};
-use crate::model::{Claim, Drive, Reason, Status, TestResult, Verdict};
+use super::{contract, cpu, crosscheck, littles_law, samples, tiers};
+use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult, Verdict};
 use crate::stats::steadiness;
 
 /// Failed ops above this fraction make a test invalid; any at all make it conditional.
 const ERRORS_INVALID: f64 = 0.001;
 /// CPU time taken by the host of a virtual machine, as a fraction of all CPU time, above which figures are conditional.
 const STEAL_LIMIT: f64 = 0.02;
+/// CPU time of other programs, as a fraction of what the test could use, from which on figures are conditional.
+const FOREIGN_LIMIT: f64 = 0.05;
 /// Our process is the limit from this fraction of a core per job (or of all cores) on.
 const CLIENT_LIMIT: f64 = 0.9;
 /// Fewer ops per second of the series than this only show whole numbers, not a trend.
@@ -26,7 +27,7 @@ const CLOCK_STEP_FRACTION: f64 = 0.001;
 pub struct JudgeContext<'a> {
     /// Registry name of the engine, for claims that hold for some engines only.
     pub engine: &'a str,
-    /// The engine runs inside our process: its CPU use is ours, so our process is no separate limit.
+    /// The engine runs inside our process: its CPU use is ours, so our process is not a separate limit.
     pub in_process: bool,
     /// CPUs of the host on which our process runs.
     pub host_cpus: u32,
@@ -40,6 +41,8 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
         samples::judge(result),
         errors(result),
         steal(result),
+        foreign_load(result),
+        foreign_reads(result),
         client_limit(result, ctx),
         steady(result),
         clock_step(result, ctx),
@@ -48,7 +51,7 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
     .into_iter()
     .flatten()
     .collect();
-    reasons.extend(little::judge(result));
+    reasons.extend(littles_law::judge(result));
     reasons.extend(contract::judge(result, contract, ctx.engine));
     reasons.extend(crosscheck::judge(result, crosscheck, ctx.engine));
     Verdict::from_reasons(reasons)
@@ -59,23 +62,46 @@ fn errors(result: &TestResult) -> Option<Reason> {
     let fraction = failed as f64 / (result.total.ops + failed) as f64;
     let classes: Vec<_> = result.total.errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
     // A routine that an error ended cannot tell what it did before: what it committed is missing in our figures.
-    let lost =
-        if result.drive == Drive::Database { ", each with the slice it was in: rates are lower bounds" } else { "" };
-    let text = || format!("{} of all ops failed ({}{lost})", percent(fraction), classes.join(", "));
-    match failed {
-        0 => None,
-        _ if fraction > ERRORS_INVALID => Some(Reason::new(Status::Invalid, "errors", text())),
-        _ => Some(Reason::new(Status::Conditional, "errors", text())),
-    }
+    let sentence = match result.drive {
+        Drive::Database => {
+            "{share%} of all ops failed ({classes}, each with the slice it was in: rates are lower bounds)"
+        }
+        Drive::Client => "{share%} of all ops failed ({classes})",
+    };
+    let sentence = Sentence::new(sentence).with("share", fraction).with("classes", classes.join(", "));
+    let status = if fraction > ERRORS_INVALID { Status::Invalid } else { Status::Conditional };
+    (failed > 0).then(|| Reason::new(status, ReasonCode::Errors, sentence))
 }
 
 fn steal(result: &TestResult) -> Option<Reason> {
     let (stolen, total) = (result.window_counters.get("os_cpu_steal_s"), result.window_counters.get("os_cpu_total_s"));
     let (Some(stolen), Some(total)) = (stolen, total.filter(|&total| total > 0.0)) else {
-        return Some(unchecked("stolen CPU time of the database's host is not known".into()));
+        return Some(unchecked("stolen CPU time of the database's host is not known"));
     };
-    let text = || format!("{} of the CPU time was taken by the host of this virtual machine", percent(stolen / total));
-    (stolen / total > STEAL_LIMIT).then(|| Reason::new(Status::Conditional, "steal", text()))
+    let sentence = Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+    (stolen / total > STEAL_LIMIT)
+        .then(|| Reason::new(Status::Conditional, ReasonCode::Steal, sentence.with("share", stolen / total)))
+}
+
+/// Other programs take processors, caches and clock rate from the database, also where some processors are idle.
+fn foreign_load(result: &TestResult) -> Option<Reason> {
+    let cpu::Foreign { used, usable, doubt } = cpu::foreign(result)?;
+    let sentence = "other programs used {share%} of the processor time that this test could use ({used} of {usable} \
+                    processors)";
+    let sentence = Sentence::new(sentence).with("share", used / usable).with("used", used).with("usable", usable);
+    let matters = usable > 0.0 && used >= FOREIGN_LIMIT * usable && used > doubt;
+    matters.then(|| Reason::new(Status::Conditional, ReasonCode::ForeignLoad, sentence))
+}
+
+/// Other programs take the device from the database.
+fn foreign_reads(result: &TestResult) -> Option<Reason> {
+    let found = tiers::foreign_reads(result)?;
+    let sentence = Sentence::new(
+        "other programs read {bytes} of the {all} MB that the database's device read: {share%} of its time by bytes",
+    );
+    let sentence = sentence.with("bytes", found.bytes / 1e6).with("all", found.of_bytes / 1e6);
+    (found.time_share >= FOREIGN_LIMIT)
+        .then(|| Reason::new(Status::Conditional, ReasonCode::ForeignLoad, sentence.with("share", found.time_share)))
 }
 
 /// Our process is the limit if it uses 0.9 of a core per job or 0.9 of all cores: then we measured ourselves.
@@ -83,10 +109,11 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let used = result.window_counters.get("self_cpu_s").filter(|_| !ctx.in_process && result.window_s > 0.0)?;
     let cores = used / result.window_s;
     let available = f64::from(result.jobs.min(ctx.host_cpus));
-    let text = || {
-        format!("our own process used {} of the {available} cores its {} jobs could use", number(cores), result.jobs)
-    };
-    (cores >= CLIENT_LIMIT * available).then(|| Reason::new(Status::Conditional, "client-limit", text()))
+    let sentence = Sentence::new("our own process used {cores} of the {available} cores its {jobs} jobs could use")
+        .with("cores", cores)
+        .with("available", available)
+        .with("jobs", result.jobs);
+    (cores >= CLIENT_LIMIT * available).then(|| Reason::new(Status::Conditional, ReasonCode::ClientLimit, sentence))
 }
 
 /// Judged only from five seconds and from ten ops a second on.
@@ -95,17 +122,9 @@ fn steady(result: &TestResult) -> Option<Reason> {
     let (counts, rates): (Vec<f64>, Vec<f64>) = points.map(|point| (point.ops, point.ops / point.interval_s)).unzip();
     let dense = counts.iter().sum::<f64>() >= FEWEST_OPS_PER_POINT * counts.len() as f64;
     let found = steadiness(&rates).filter(|found| dense && !found.is_steady())?;
-    let text = format!(
-        "not steady: trend {} over the window (p = {}), second half {} against the first",
-        signed(found.trend),
-        number(found.p_value),
-        signed(found.drift)
-    );
-    Some(Reason::new(Status::Conditional, "not-steady", text))
-}
-
-fn signed(fraction: f64) -> String {
-    format!("{:+.1} %", fraction * 100.0)
+    let sentence = "not steady: trend {trend+%} over the window (p = {p}), second half {drift+%} against the first";
+    let sentence = Sentence::new(sentence).with("trend", found.trend).with("p", found.p_value);
+    Some(Reason::new(Status::Conditional, ReasonCode::NotSteady, sentence.with("drift", found.drift)))
 }
 
 fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
@@ -116,19 +135,25 @@ fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
         step if step <= 10.0 * limit_s => Status::Conditional,
         _ => Status::Invalid,
     };
-    Some(Reason::new(status, "clock-step", format!("the clock was set by {} s during the test", number(step_s))))
+    let sentence = Sentence::new("the clock was set by {step} s during the test").with("step", step_s);
+    Some(Reason::new(status, ReasonCode::ClockStep, sentence))
 }
 
 /// A server that times each statement, also each within a routine: that can cost as much as the statement itself.
 fn instruments(result: &TestResult) -> Option<Reason> {
     let gauges = result.snapshots.iter().filter_map(|snapshot| snapshot.counters.get("instruments"));
     gauges.reduce(f64::max).filter(|most| *most > 0.0)?;
-    let (status, what) = match result.drive {
-        Drive::Database => (Status::Conditional, "each statement within a routine, which can halve its speed"),
-        Drive::Client => (Status::Valid, "each statement"),
+    let (status, sentence) = match result.drive {
+        Drive::Database => (
+            Status::Conditional,
+            "the server's own instruments (performance_schema) are on and time each statement within a routine, which \
+             can halve its speed",
+        ),
+        Drive::Client => {
+            (Status::Valid, "the server's own instruments (performance_schema) are on and time each statement")
+        }
     };
-    let text = format!("the server's own instruments (performance_schema) are on and time {what}");
-    Some(Reason::new(status, "instruments", text))
+    Some(Reason::new(status, ReasonCode::Instruments, sentence))
 }
 
 #[cfg(test)]
@@ -138,7 +163,7 @@ mod tests {
     use crate::model::{Expr, Moment, Snapshot};
 
     const CTX: JudgeContext<'static> =
-        JudgeContext { engine: "postgres", in_process: false, host_cpus: 4, clock_step_s: 0.0 };
+        JudgeContext { engine: "one", in_process: false, host_cpus: 4, clock_step_s: 0.0 };
 
     fn calm() -> TestResult {
         let window_counters =
@@ -182,6 +207,45 @@ mod tests {
         assert!(status == Status::Conditional && reasons[0].starts_with("steal: 2.50 %"), "{reasons:?}");
         let (status, reasons) = verdict(&fixture::result(), &CTX);
         assert!(status == Status::Valid && reasons[0].starts_with("unchecked: stolen"), "{reasons:?}");
+    }
+
+    #[test]
+    fn what_other_programs_used_is_conditional_from_five_percent_on() {
+        // 2 processors that the database and others fill.
+        let with = |foreign_s: f64, window_s: f64| {
+            let mut result = TestResult { window_s, ..calm() };
+            let host = [("os_cpu_total_s", 2.0 * window_s), ("os_cpu_idle_s", 0.0), ("os_cpu_steal_s", 0.0)];
+            host.iter().for_each(|(name, value)| result.window_counters.set(*name, *value));
+            result.window_counters.set("os_cpu_foreign_s", foreign_s);
+            verdict(&result, &JudgeContext { in_process: true, ..CTX })
+        };
+        assert_eq!(with(0.99, 10.0), (Status::Valid, vec![]));
+        let text = "foreign-load: other programs used 23 % of the processor time that this test could use \
+                    (0.460 of 2 processors)";
+        assert_eq!(with(4.6, 10.0), (Status::Conditional, vec![text.to_string()]));
+        assert_eq!(with(1.0, 10.0).0, Status::Conditional);
+        // Of 0.3 s the account is not that exact.
+        assert_eq!((with(0.06, 0.3).0, with(0.09, 0.3).0), (Status::Valid, Status::Conditional));
+    }
+
+    #[test]
+    fn what_other_programs_read_from_the_device_is_conditional_where_the_database_uses_it() {
+        // 10 s, the device busy for 6: 200 MB read, of them 80 by the database, 100 MB written.
+        let with = |changed: &[(&str, f64)]| {
+            let mut result = calm();
+            let device = [("os_disk_read_bytes", 200e6), ("os_disk_write_bytes", 100e6), ("os_disk_busy_s", 6.0)];
+            let own = [("server_read_bytes", 80e6)];
+            let all = device.iter().chain(&own).chain(changed);
+            all.for_each(|(name, value)| result.window_counters.set(*name, *value));
+            verdict(&result, &CTX)
+        };
+        let text = "foreign-load: other programs read 120 of the 200 MB that the database's device read: 24 % of its \
+                    time by bytes";
+        assert_eq!(with(&[]), (Status::Conditional, vec![text.to_string()]));
+        assert_eq!(with(&[("os_disk_busy_s", 1.2)]).0, Status::Valid, "4.8 % of the time");
+        assert_eq!(with(&[("server_read_bytes", 0.0)]).0, Status::Valid, "the database uses no device");
+        assert_eq!(with(&[("server_read_bytes", 0.0), ("wal_syncs", 9.0)]).0, Status::Conditional);
+        assert_eq!(with(&[("server_read_bytes", 210e6)]).0, Status::Valid);
     }
 
     #[test]

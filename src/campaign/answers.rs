@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use crate::analysis::contract;
 use crate::engine::{Database, EngineError, Rows, Session};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, quote};
 use crate::model::{
     Answer, BoundStatement, Claim, Expr, Facts, JobCode, PartPlan, Plan, Selection, Status, TestResult, TestSpec,
 };
@@ -46,7 +46,7 @@ pub fn check(database: &dyn Database, plan: &Plan, selection: &Selection, facts:
     }
     Ok(match unchecked.as_slice() {
         [] => Checked::Yes,
-        parts => Checked::No(format!("the catalogue does not say what an op of {} gives", parts.join(", "))),
+        parts => Checked::No(format!("the catalogue does not state the answer of {}", parts.join(", "))),
     })
 }
 
@@ -97,7 +97,8 @@ impl Checking<'_> {
             self.compare("rows", self.value(expected, self.facts)?, rows.rows.len() as f64)?;
         }
         for (column, expected) in &answer.sums {
-            let sum = sum(&rows, column).ok_or_else(|| self.wrong(format!("there is no numeric column '{column}'")))?;
+            let sum = sum(&rows, column)
+                .ok_or_else(|| self.wrong(format!("there is no numeric column {}", quote(column))))?;
             self.compare(&format!("sum of {column}"), self.value(expected, self.facts)?, sum)?;
         }
         Ok(())

@@ -1,7 +1,10 @@
-//! Not cached means not cached: puts the files of tables out of the operating system's cache, before a test and again and
-//! again during it. Whether that worked is measured, not assumed: the device's reads are counted (see `analysis::tiers`).
+//! Every test begins with a known state of the operating system's cache, whatever ran before it.
+//!
+//! Not cached means not cached: puts the files of tables out of it, before a test and again and again during it. Whether that
+//! worked is measured, not assumed: the device's reads are counted (see `analysis::tiers`). Files of other tables are read in.
 
 use std::fs::File;
+use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -11,6 +14,7 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::dataset::{self, Site, Table};
 use crate::error::Result;
+use crate::host::machine_memory_bytes;
 
 /// Shortest and longest time between two rounds during a test.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::from_millis(50);
@@ -43,10 +47,23 @@ impl Evictor {
         let synced = opened.iter().all(|file| file.sync_data().is_ok());
         let reachable = !opened.is_empty() && opened.len() == self.files.len();
         let evicted = reachable && synced && !opened.iter().any(is_in_memory) && evict(&opened);
-        if !evicted || bytes(&opened) > memory_bytes() {
+        if !evicted || bytes(&opened) > machine_memory_bytes() {
             return (test(), evicted);
         }
         (while_evicting(&opened, test), true)
+    }
+}
+
+/// Reads files into the operating system's cache, until `is_over`; nothing if memory could not hold them. A file that cannot be
+/// read is left out: what the test finds is what the tiers tell.
+pub fn read_in(files: &[PathBuf], is_over: impl Fn() -> bool) {
+    let opened: Vec<File> = files.iter().filter_map(|path| File::open(path).ok()).collect();
+    if bytes(&opened) > machine_memory_bytes() {
+        return;
+    }
+    let mut chunk = vec![0; 1 << 20];
+    for mut file in opened {
+        while !is_over() && file.read(&mut chunk).is_ok_and(|count| count > 0) {}
     }
 }
 
@@ -73,13 +90,6 @@ fn evict(files: &[File]) -> bool {
 
 fn bytes(files: &[File]) -> u64 {
     files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
-}
-
-fn memory_bytes() -> u64 {
-    let info = rustix::system::sysinfo();
-    // The types differ between architectures.
-    #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
-    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }
 
 fn while_evicting<T>(files: &[File], test: impl FnOnce() -> T) -> T {
@@ -139,6 +149,19 @@ mod tests {
         let path = dir.path().join("table");
         std::fs::write(&path, [7; 4096]).unwrap();
         assert_eq!(Evictor { files: vec![path] }.around(|| 7), (7, false));
+    }
+
+    #[test]
+    fn files_are_read_in_to_their_end_unless_there_is_no_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("table");
+        std::fs::write(&path, vec![7_u8; 5 << 20]).unwrap();
+        let chunks = |limit: usize| {
+            let asked = std::cell::Cell::new(0);
+            read_in(&["/nowhere/at/all".into(), path.clone()], || asked.replace(asked.get() + 1) >= limit);
+            asked.get()
+        };
+        assert_eq!([chunks(usize::MAX), chunks(0), chunks(2)], [6, 1, 3], "5 chunks and the end");
     }
 
     #[test]

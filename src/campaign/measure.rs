@@ -2,15 +2,18 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use super::events::{Event, Sink};
 use super::evict::Evictor;
-use super::failed::failed_test;
-use super::{estimate, probing::Probing};
+use super::probing::Probing;
+use super::schedule::{self, Answers};
+use super::{Event, Sink};
 use crate::analysis::{self, JudgeContext};
 use crate::engine::Database;
 use crate::error::{Error, Result};
+use crate::host::processors;
 use crate::model::rows::RowFunction;
-use crate::model::{Facts, Plan, Reason, RunStatus, Selection, Status, TestResult, TestSpec, Verdict};
+use crate::model::{
+    Facts, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult, TestSpec, Verdict,
+};
 use crate::runner::{self, Interrupt, Outcome, TestContext};
 use crate::store::Store;
 
@@ -25,9 +28,9 @@ pub struct Measuring<'a> {
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
-    /// Checks the answers of a workload and reads its tables into the cache, before its first test.
-    /// Gives what keeps its other tables out of the operating system's cache.
-    pub prepare: &'a dyn Fn(&Selection) -> Result<Evictor>,
+    /// Before the tests of a workload, each time: checks its answers, if that is asked for, and reads its tables into the
+    /// cache. Gives what keeps its other tables out of the operating system's cache.
+    pub prepare: &'a dyn Fn(&Selection, Answers) -> Result<Evictor>,
     pub events: &'a Sink<'a>,
 }
 
@@ -37,17 +40,46 @@ enum Step {
     Stop(RunStatus),
 }
 
+/// How a ramp ended.
+enum RampEnd {
+    /// The numbers of jobs that were measured, in order.
+    Done(Vec<u32>),
+    /// It could not be prepared: no repetition will do better.
+    Hopeless,
+    Stop(RunStatus),
+}
+
 impl Measuring<'_> {
-    /// Measures every selection; returns how the run ended.
+    /// Measures every selection, block by block, then judges the repetitions; returns how the run ended.
     ///
     /// # Errors
     /// If a result cannot be stored.
     pub fn all(&self, probing: &mut Probing<'_>, store: &mut Store) -> Result<RunStatus> {
+        let status = self.blocks(probing, store)?;
+        for (seq, verdict) in analysis::repetitions::judge(&store.figures(self.run_id)?) {
+            store.judge_again(self.run_id, seq, &verdict)?;
+        }
+        Ok(status)
+    }
+
+    fn blocks(&self, probing: &mut Probing<'_>, store: &mut Store) -> Result<RunStatus> {
         let mut seq = 0;
-        for (index, selection) in self.plan.selections.iter().enumerate() {
-            let after_s = estimate::selections_s(&self.plan.selections[index + 1..]);
-            if let Step::Stop(status) = self.ramp(selection, &mut seq, after_s, probing, store)? {
-                return Ok(status);
+        let mut ramps: Vec<Option<Ramp>> =
+            self.plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
+        let turns = schedule::turns(self.plan);
+        for (at, turn) in turns.iter().enumerate() {
+            let selection = &self.plan.selections[turn.selection];
+            let Some(ramp) = ramps[turn.selection].as_ref() else { continue };
+            let ramp = schedule::shuffled(ramp, self.plan, turn);
+            let after_s = schedule::turns_s(&self.plan.selections, &ramps, &turns[at + 1..]);
+            match self.ramp(selection, &ramp, turn.answers(), (&mut seq, after_s), probing, store)? {
+                RampEnd::Stop(status) => return Ok(status),
+                RampEnd::Hopeless => ramps[turn.selection] = None,
+                // An automatic ramp is found once: all repetitions have its numbers of jobs.
+                RampEnd::Done(jobs) if turn.block == 1 && !jobs.is_empty() => {
+                    ramps[turn.selection] = Some(Ramp::Fixed(jobs));
+                }
+                RampEnd::Done(_) => {}
             }
         }
         Ok(RunStatus::Finished)
@@ -56,34 +88,40 @@ impl Measuring<'_> {
     fn ramp(
         &self,
         selection: &Selection,
-        seq: &mut u32,
-        after_s: f64,
+        ramp: &Ramp,
+        answers: Answers,
+        (seq, after_s): (&mut u32, f64),
         probing: &mut Probing<'_>,
         store: &mut Store,
-    ) -> Result<Step> {
+    ) -> Result<RampEnd> {
         let mut done: Vec<(u32, f64)> = Vec::new();
-        let prepared = (self.prepare)(selection);
+        let prepared = (self.prepare)(selection, answers);
         if self.interrupt.is_set() {
-            return Ok(Step::Stop(RunStatus::Interrupted));
+            return Ok(RampEnd::Stop(RunStatus::Interrupted));
         }
-        while let Some(jobs) = analysis::next_jobs(&selection.ramp, &done) {
+        while let Some(jobs) = analysis::next_jobs(ramp, &done) {
             *seq += 1;
-            let left = estimate::tests(&selection.ramp).saturating_sub(done.len() as u32 + 1);
-            let after_s = after_s + f64::from(left) * estimate::test_s(selection);
-            let run_left_s = after_s + estimate::test_s(selection);
+            let left = schedule::tests(ramp).saturating_sub(done.len() as u32 + 1);
+            let after_s = after_s + f64::from(left) * schedule::test_s(selection);
+            let run_left_s = after_s + schedule::test_s(selection);
             (self.events)(Event::TestStarted { seq: *seq, selection, jobs, run_left_s });
             let spec = TestSpec { selection, jobs, seq: *seq };
             let evictor = match &prepared {
                 Ok(evictor) => evictor,
-                Err(error) => return self.failed(&spec, jiff::Timestamp::now().to_string(), error, store),
+                Err(error) => {
+                    return Ok(match self.failed(&spec, jiff::Timestamp::now().to_string(), error, store)? {
+                        Step::GoOn => RampEnd::Hopeless,
+                        Step::Stop(status) => RampEnd::Stop(status),
+                    });
+                }
             };
             match self.one(&spec, evictor, after_s, probing, store)? {
                 (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
-                (None, Step::GoOn) => return Ok(Step::GoOn),
-                (_, stop) => return Ok(stop),
+                (None, Step::GoOn) => break,
+                (_, Step::Stop(status)) => return Ok(RampEnd::Stop(status)),
             }
         }
-        Ok(Step::GoOn)
+        Ok(RampEnd::Done(done.into_iter().map(|(jobs, _)| jobs).collect()))
     }
 
     /// One test; gives its throughput in ops per second unless it failed.
@@ -145,7 +183,7 @@ impl Measuring<'_> {
         let context = JudgeContext {
             engine: &self.plan.engine,
             in_process: self.in_process,
-            host_cpus: host_cpus(),
+            host_cpus: processors(),
             clock_step_s,
         };
         let workload = &selection.workload;
@@ -164,9 +202,10 @@ impl Measuring<'_> {
 
     fn keep_partial(&self, result: TestResult, selection: &Selection, step_s: f64, store: &mut Store) -> Result<()> {
         let mut result = self.judged(result, selection, step_s);
-        let text = format!("interrupted: the window was cut short after {:.1} s", result.window_s);
+        let sentence = Sentence::new("interrupted: the window was cut short after {after.1} s");
+        let sentence = sentence.with("after", result.window_s);
         let mut reasons = result.verdict.reasons;
-        reasons.push(Reason::new(Status::Conditional, "interrupted", text));
+        reasons.push(Reason::new(Status::Conditional, ReasonCode::Interrupted, sentence));
         result.verdict = Verdict::from_reasons(reasons);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
@@ -183,9 +222,14 @@ impl Measuring<'_> {
     }
 }
 
-/// Logical CPUs of this host that we may use.
-pub fn host_cpus() -> u32 {
-    std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32)
+/// The record of a test that failed with `error`.
+fn failed_test(spec: &TestSpec<'_>, started_at: String, error: &Error) -> TestResult {
+    let reason = Reason::new(Status::Invalid, ReasonCode::Failed, Sentence::quoted(error.to_string()));
+    TestResult {
+        verdict: Verdict::from_reasons(vec![reason]),
+        first_error: Some(error.to_string()),
+        ..TestResult::unmeasured(spec, started_at)
+    }
 }
 
 /// Notices when somebody sets the system clock during a test.

@@ -46,7 +46,7 @@ pub fn overhead(jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Vec
 fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Overhead> {
     let place = || format!("overhead, {jobs} jobs");
     let target = Target::Embedded { engine: Null.name().into(), data_dir: std::env::temp_dir() };
-    let to = ConnectTo { target, file: None, url: None, ask_password: None, settings: BTreeMap::new() };
+    let to = ConnectTo { target, file: None, url: None, password: None, settings: BTreeMap::new() };
     let database = Null.open(&to, Access::Provision).map_err(|error| error.at(place()))?;
     let selection = selection(op_ns, duration_s);
     let context = TestContext {
@@ -66,7 +66,7 @@ fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Res
 }
 
 /// A lookup as the null engine knows it: one random bind, one statement that spins.
-fn selection(op_ns: u64, duration_s: f64) -> Selection {
+pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
     let statement = BoundStatement { name: "spin".into(), sql: format!("spin {op_ns}"), binds: vec!["key".into()] };
     let branch = Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
     let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]);
@@ -81,6 +81,7 @@ fn selection(op_ns: u64, duration_s: f64) -> Selection {
         tables: Vec::new(),
         ramp: Ramp::Fixed(vec![1]),
         window: Window { warmup_s: 0.5, duration_s, ops_per_job: None },
+        repeat: 1,
         hash: String::new(),
     }
 }

@@ -1,14 +1,15 @@
 //! The platform under test: opens a target (starting a private server if it is one) and closes it again.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::events::{Event, Sink};
+use super::{Event, Request, Sink};
 use crate::engine::{self, Access, ConnectTo, Database, Engine};
 use crate::error::{Error, Result};
-use crate::model::Target;
-use crate::server::{self, PrivateServer, StartOptions};
+use crate::fit::Limits;
+use crate::model::{Plan, Target};
+use crate::server::{self, FileLock, PrivateServer, StartOptions};
 
 /// What becomes of a private database at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,16 +18,6 @@ pub enum Keep {
     No,
     /// Keep it, so that the next run need not load.
     Yes,
-}
-
-/// What to open, and how.
-pub struct PlatformRequest<'a> {
-    pub target: &'a Target,
-    /// Settings of the size profile for this engine.
-    pub settings: &'a BTreeMap<String, String>,
-    pub access: Access,
-    pub keep: Keep,
-    pub ask_password: Option<fn(&str) -> Option<String>>,
 }
 
 /// An open platform.
@@ -40,41 +31,48 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Opens the target.
+    /// Opens the target of a request, for the jobs of `plan` if it is to run.
     ///
     /// # Errors
-    /// Everything that can be wrong with it: see [`Engine::open`] and [`server::start`].
-    pub fn open(request: &PlatformRequest<'_>, events: &Sink<'_>) -> Result<Platform> {
-        let name = request.target.engine();
-        let engine = engine::find(name).ok_or_else(|| Error::usage("TARGET", format!("no engine '{name}'")))?;
+    /// Everything that can be wrong with it: see [`Engine::open`] and [`server::start`]; of kind `NoPassword` if the user may
+    /// be asked for one.
+    pub fn open(request: &Request, plan: Option<&Plan>, access: Access, events: &Sink<'_>) -> Result<Platform> {
+        let engine = request.engine()?;
         let mut to = ConnectTo {
             target: request.target.clone(),
             file: None,
             url: None,
-            ask_password: request.ask_password,
-            settings: request.settings.clone(),
+            password: request.password.clone(),
+            settings: request.settings(plan),
         };
         let (mut server, mut file) = (None, None);
-        match request.target {
+        match &request.target {
             Target::Existing { url, .. } => to.url = Some(url.clone()),
             Target::Embedded { data_dir, .. } => {
-                let embedded = EmbeddedFile::claim(data_dir, name, request.access)?;
+                let embedded = EmbeddedFile::claim(data_dir, engine.name(), access)?;
+                embedded.mark(request.keep)?;
                 to.file = Some(embedded.path.clone());
                 file = Some(embedded);
             }
             Target::Private { .. } => {
-                let started = start_server(request, events)?;
+                let started = start_server(request, &to.settings, events)?;
                 to.url = Some(started.url());
                 server = Some(started);
             }
         }
-        let database = engine.open(&to, request.access).map_err(|error| error.at(request.target.label()))?;
+        let database = engine.open(&to, access).map_err(|error| error.at(request.target.label()))?;
         Ok(Platform { database, engine, target: request.target.clone(), server, file, keep: request.keep })
     }
 
     /// As shown to the user.
     pub fn label(&self) -> String {
         self.target.label()
+    }
+
+    /// What limits the jobs.
+    pub fn limits(&self) -> Limits {
+        let sessions = self.database.sessions_left().ok().flatten();
+        Limits { sessions, in_process: self.engine.capabilities().in_process }
     }
 
     /// True if the database is there after we have closed it, or died.
@@ -107,22 +105,22 @@ impl Platform {
     }
 }
 
-fn start_server(request: &PlatformRequest<'_>, events: &Sink<'_>) -> Result<PrivateServer> {
-    let Target::Private { engine, data_dir, server_bin, port } = request.target else {
-        return Err(Error::usage("TARGET", "is no private server"));
+fn start_server(request: &Request, settings: &BTreeMap<String, String>, events: &Sink<'_>) -> Result<PrivateServer> {
+    let Target::Private { engine, data_dir, server_bin, port } = &request.target else {
+        return Err(Error::usage("TARGET", "is not a private server"));
     };
     events(Event::Step(&format!("starting a private {engine} server in {}", data_dir.display())));
     let options = StartOptions {
         data_dir: data_dir.clone(),
         server_bin: server_bin.clone(),
         port: *port,
-        settings: request.settings.clone(),
+        settings: settings.clone(),
     };
     let server = server::start(engine, &options)?;
     if request.keep == Keep::Yes {
         server.keep_whatever_happens()?;
     }
-    events(Event::Note(&format!("private {engine} server {} is up", server.version())));
+    events(Event::Note(&format!("the private server, {}, is up", server.product())));
     Ok(server)
 }
 
@@ -151,6 +149,7 @@ pub fn is_there(target: &Target) -> bool {
 
 /// The private file of an embedded engine, claimed by a lock so that two runs never share it.
 struct EmbeddedFile {
+    engine: String,
     path: PathBuf,
     existed: bool,
     /// Holds the lock until it is dropped; none if the file is only looked at.
@@ -168,7 +167,16 @@ impl EmbeddedFile {
             Access::Inspect => None,
             Access::Provision => Some(Lock::take(data_dir, engine)?),
         };
-        Ok(EmbeddedFile { existed: path.exists(), path, lock })
+        if lock.as_ref().is_some_and(Lock::is_of_dead_run) {
+            remove_database(&path, engine)?;
+        }
+        Ok(EmbeddedFile { engine: engine.into(), existed: path.exists(), path, lock })
+    }
+
+    /// Notes whether the file is to go at the end, which a killed run leaves to the next one.
+    fn mark(&self, keep: Keep) -> Result<()> {
+        let is_passing = keep == Keep::No && !self.existed;
+        self.lock.as_ref().map_or(Ok(()), |lock| lock.note(if is_passing { PASSING } else { "" }))
     }
 
     fn release(self, keep: Keep, events: &Sink<'_>) -> Result<()> {
@@ -180,19 +188,20 @@ impl EmbeddedFile {
     }
 
     fn remove(self) -> Result<()> {
-        remove_database(&self.path)?;
+        remove_database(&self.path, &self.engine)?;
         self.lock.map_or(Ok(()), Lock::remove)
     }
 }
 
-/// Removes a database file and what engines put beside it (`-wal`, `-shm`, `-journal`).
+/// Removes a database file and what its engine put beside it.
 ///
 /// # Errors
 /// Names the file that cannot be removed.
-fn remove_database(path: &Path) -> Result<()> {
-    for suffix in ["", "-wal", "-shm", "-journal"] {
+fn remove_database(path: &Path, engine: &str) -> Result<()> {
+    let endings = engine::find(engine).map_or(&[][..], |engine| engine.capabilities().file_endings);
+    for ending in [""].iter().chain(endings) {
         let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
+        name.push(ending);
         let file = PathBuf::from(name);
         match std::fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -207,8 +216,11 @@ fn remove_database(path: &Path) -> Result<()> {
 /// The lock of an embedded database's file: held as long as this value lives.
 struct Lock {
     path: PathBuf,
-    _file: File,
+    locked: FileLock,
 }
+
+/// In the lock's file: the database goes with the run that made it.
+const PASSING: &str = "passing";
 
 impl Lock {
     fn take(data_dir: &Path, engine: &str) -> Result<Lock> {
@@ -222,7 +234,18 @@ impl Lock {
         };
         let path = data_dir.join(format!("dbdyno-{engine}.lock"));
         let locked = server::lock_file(&path, || std::fs::create_dir_all(data_dir)).map_err(unusable)?;
-        Ok(Lock { path, _file: locked.ok_or_else(in_use)? })
+        Ok(Lock { path, locked: locked.ok_or_else(in_use)? })
+    }
+
+    /// True if the last owner made the database for itself alone and had no time to remove it.
+    fn is_of_dead_run(&self) -> bool {
+        std::fs::read(&self.path).is_ok_and(|noted| noted == PASSING.as_bytes())
+    }
+
+    fn note(&self, words: &str) -> Result<()> {
+        let file = self.locked.file();
+        let noted = file.set_len(0).and_then(|()| file.write_all_at(words.as_bytes(), 0));
+        noted.map_err(|error| Error::target(self.path.display().to_string(), format!("cannot be written: {error}")))
     }
 
     /// Removes the file; it is still locked then, so that nobody else's is removed.

@@ -2,21 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::events::{Event, Sink};
-use super::platform::Platform;
+use super::{Event, Platform, Sink};
 use crate::catalog::Catalog;
 use crate::error::Result;
+use crate::host;
 use crate::model::{Counters, Disclosure};
 use crate::probe::{self, ProbeContext, ProbeSet, SqlProbe};
 use crate::runner::Reading;
-
-/// Settings by which engines name the size of a block, for rates in bytes.
-const BLOCK_SIZE: &[&str] = &["block_size", "page_size", "innodb_page_size"];
 
 /// The probes of a run.
 pub struct Probing<'a> {
     probes: ProbeSet,
     disclosure: Disclosure,
+    block_setting: Option<&'static str>,
     failures: Failures<'a>,
 }
 
@@ -31,19 +29,20 @@ impl<'a> Probing<'a> {
         let database = platform.database.as_ref();
         let storage = database.storage_path();
         let server_pids = database.server_pids();
-        let in_process = platform.engine.capabilities().in_process;
+        let can = platform.engine.capabilities();
+        let in_process = can.in_process;
         let here = in_process || storage.is_some() || !server_pids.is_empty();
         let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process };
         let probes = if here { ProbeSet::host(&context) } else { ProbeSet::own_process() };
-        let mut disclosure = if here { probe::host(storage.as_deref()) } else { Disclosure::default() };
+        let mut disclosure = if here { host::disclosure(storage.as_deref()) } else { Disclosure::default() };
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         let mut session = database.session().map_err(|error| error.at(platform.label()))?;
         disclosure.set("database", "engine", platform.engine.name());
         let mut failures = Failures { events, told: BTreeSet::new() };
-        for (block, why) in probe::database(session.as_mut(), &blocks, &mut disclosure) {
+        for (block, why) in probe::disclose(session.as_mut(), &blocks, can.product, &mut disclosure) {
             failures.tell(&format!("{block}: {why}"));
         }
-        Ok(Probing { probes, disclosure, failures })
+        Ok(Probing { probes, disclosure, block_setting: can.block_setting, failures })
     }
 
     /// Opens the session by which the database's counters are read. Not before the data is loaded: an engine may
@@ -67,7 +66,7 @@ impl<'a> Probing<'a> {
 
     /// Size of the database's block in bytes, if it tells.
     pub fn block_bytes(&self) -> Option<f64> {
-        BLOCK_SIZE.iter().find_map(|name| self.disclosure.get("settings", name).parse().ok())
+        self.disclosure.get("settings", self.block_setting?)?.parse().ok()
     }
 
     /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out.
@@ -90,7 +89,7 @@ struct Failures<'a> {
 impl Failures<'_> {
     fn tell(&mut self, failure: &str) {
         if self.told.insert(failure.to_string()) {
-            (self.events)(Event::Note(&format!("probe {failure}; what it counts or tells stays unknown")));
+            (self.events)(Event::Note(&format!("probe {failure}; what it reports stays unknown")));
         }
     }
 }

@@ -1,42 +1,31 @@
 //! The order of a run: platform, record, data, answers, tests, close.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use super::answers;
-use super::events::{Event, Sink};
-use super::evict::Evictor;
-use super::measure::{Measuring, host_cpus};
-use super::platform::{Keep, Platform, PlatformRequest};
+use super::evict::{self, Evictor};
+use super::measure::Measuring;
+use super::platform::Platform;
 use super::probing::Probing;
-use super::room;
+use super::schedule::{self, Answers};
+use super::{Event, Request, Sink, answers};
 use crate::catalog::Catalog;
-use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Request, Site, Table, Watch};
+use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Table, Watch};
 use crate::engine::{self, Access};
 use crate::error::{Error, Kind, Result};
+use crate::fit;
+use crate::host::processors;
 use crate::model::rows::{RowFunction, table_rows};
-use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Target};
+use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection};
 use crate::runner::Interrupt;
 use crate::store::{self, Store};
 
-/// Makes the plan without a drive that the server turned out to lack.
-pub type PlanWithout<'a> = dyn Fn(Drive) -> Result<Plan> + 'a;
-
-/// Everything a run is asked to do.
-#[derive(Clone)]
+/// A request with what doing it takes.
+#[derive(Clone, Copy)]
 pub struct Campaign<'a> {
     pub catalog: &'a Catalog,
+    pub request: &'a Request,
+    /// The request's plan.
     pub plan: &'a Plan,
-    pub plan_without: &'a PlanWithout<'a>,
-    pub target: &'a Target,
-    /// Settings of the size profile for this engine.
-    pub settings: &'a BTreeMap<String, String>,
-    pub keep: Keep,
-    pub ask_password: Option<fn(&str) -> Option<String>>,
-    pub name: Option<String>,
-    pub labels: BTreeMap<String, String>,
-    /// The command line as typed.
-    pub command: String,
     pub interrupt: &'a Interrupt,
     pub events: &'a Sink<'a>,
 }
@@ -54,12 +43,13 @@ pub struct Ended {
 /// measured, and the platform is closed.
 ///
 /// # Errors
-/// Of the target before anything is measured, of the data set, or of the results file.
+/// Of the target before anything is measured (of kind `NoPassword` before anything is done), of the data set, or of the
+/// results file.
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
-    let mut platform = open(campaign)?;
-    let result = adapted(campaign.plan, campaign.plan_without, &platform, campaign.events)
-        .and_then(|plan| room::fitted(plan, &platform, campaign.events))
-        .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..campaign.clone() }, &platform, store));
+    let mut platform = Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
+    let result = adapted(campaign, &platform)
+        .and_then(|plan| fitting(plan, &platform, campaign.events))
+        .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..*campaign }, &platform, store));
     let result = with_last_words(result, &mut platform);
     let closed = platform.close(campaign.events);
     let ended = result?;
@@ -83,38 +73,33 @@ fn with_last_words(result: Result<Ended>, platform: &mut Platform) -> Result<End
 ///
 /// # Errors
 /// Nothing is left to run without that drive.
-pub fn adapted<'a>(
-    plan: &'a Plan,
-    plan_without: &PlanWithout<'_>,
-    platform: &Platform,
-    events: &Sink<'_>,
-) -> Result<Cow<'a, Plan>> {
-    match lacking(plan, platform) {
-        None => Ok(Cow::Borrowed(plan)),
+pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
+    match lacking(campaign.plan, platform) {
+        None => Ok(Cow::Borrowed(campaign.plan)),
         Some((drive, note)) => {
-            events(Event::Note(&note));
-            plan_without(drive).map(Cow::Owned)
+            (campaign.events)(Event::Note(&note));
+            campaign.request.plan_without(campaign.catalog, drive).map(Cow::Owned)
         }
     }
+}
+
+/// The plan as far as its jobs fit the platform; one line says what of it is left out.
+fn fitting<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Sink<'_>) -> Result<Cow<'a, Plan>> {
+    Ok(match fit::check_jobs(&plan, platform.limits(), &platform.label())? {
+        None => plan,
+        Some((narrower, line)) => {
+            events(Event::Note(&line));
+            Cow::Owned(narrower)
+        }
+    })
 }
 
 /// A drive that the plan needs and the server or its user cannot have, and what to say of it.
 pub fn lacking(plan: &Plan, platform: &Platform) -> Option<(Drive, String)> {
     let (drive, reason) = platform.database.lacking_drive()?;
     let needed = plan.selections.iter().any(|selection| selection.drive == drive);
-    let note = format!("no {} drive here ({reason}): what can be is driven otherwise", drive.name());
+    let note = format!("no {} drive here ({reason}): workloads run on the other drive where they can", drive.name());
     needed.then_some((drive, note))
-}
-
-fn open(campaign: &Campaign<'_>) -> Result<Platform> {
-    let request = PlatformRequest {
-        target: campaign.target,
-        settings: campaign.settings,
-        access: Access::Provision,
-        keep: campaign.keep,
-        ask_password: campaign.ask_password,
-    };
-    Platform::open(&request, campaign.events)
 }
 
 /// Records the run from its begin to its end, also if it fails in between.
@@ -123,6 +108,9 @@ fn recorded(campaign: &Campaign<'_>, platform: &Platform, store: &mut Store) -> 
     let mut record = record(campaign, probing.disclosure().clone());
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
+    if let Some(order) = schedule::described(campaign.plan) {
+        (campaign.events)(Event::Note(&order));
+    }
     let outcome = measured(campaign, platform, &mut probing, &mut record, store);
     let status = match &outcome {
         Ok(status) => *status,
@@ -148,7 +136,7 @@ fn measured(
     let block_bytes = probing.block_bytes();
     probing.attach(platform, campaign.catalog)?;
     record.loads.clone_from(&loaded.loads);
-    record.data_set_id.clone_from(&loaded.data_set_id);
+    record.data_set_id = Some(loaded.data_set_id.clone());
     store.update_run(record)?;
     let facts = |selection: &Selection| {
         let mut facts = loaded.facts_for(&selection.tables);
@@ -164,11 +152,14 @@ fn measured(
         run_id: record.id,
         interrupt: campaign.interrupt,
         in_process: platform.engine.capabilities().in_process,
-        prepare: &|selection| {
+        prepare: &|selection, answers| {
             interruptible(&site, campaign.interrupt, || {
                 lock.renew(&site)?;
-                answers::check(site.db, campaign.plan, selection, &facts(selection))?;
+                if answers == Answers::Check {
+                    answers::check(site.db, campaign.plan, selection, &facts(selection))?;
+                }
                 warm(campaign, &site, selection)?;
+                read_in(campaign, &site, selection)?;
                 evictor(campaign, &site, selection)
             })
         },
@@ -212,9 +203,9 @@ fn own_words(catalog: &Catalog) -> Vec<String> {
 }
 
 /// What the plan needs to be loaded.
-pub fn data_request(plan: &Plan) -> Request {
-    let sessions = host_cpus();
-    Request { tables: plan.tables.clone(), size_gb: plan.size_gb, seed: plan.seed, sessions }
+pub fn data_request(plan: &Plan) -> dataset::Request {
+    let sessions = processors();
+    dataset::Request { tables: plan.tables.clone(), size_gb: plan.size_gb, seed: plan.seed, sessions }
 }
 
 /// Loads, or reuses, the data set and tells the sink.
@@ -224,7 +215,7 @@ pub fn data_request(plan: &Plan) -> Request {
 pub fn load_with(
     site: &Site<'_>,
     lock: &Lock,
-    request: &Request,
+    request: &dataset::Request,
     interrupt: &Interrupt,
     events: &Sink<'_>,
 ) -> Result<LoadedDataset> {
@@ -245,7 +236,7 @@ pub fn load_with(
 /// # Errors
 /// Those of `work`; interrupted.
 pub fn interruptible<T>(site: &Site<'_>, interrupt: &Interrupt, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let done = engine::attended(site.db, &interrupt.flag(), || (), work);
+    let done = engine::cancellable(site.db, &interrupt.flag(), || (), work);
     if interrupt.is_set() { Err(interrupted("preparing a test")) } else { done }
 }
 
@@ -258,6 +249,17 @@ fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Resu
     tables(campaign, site, selection, &selection.workload.warm).iter().try_for_each(|table| dataset::warm(site, table))
 }
 
+/// Reads the files of the other tables of a workload into the operating system's cache: what ran before decides nothing.
+fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
+    let workload = &selection.workload;
+    let is_other = |table: &&String| !workload.warm.contains(table) && !workload.evict.contains(table);
+    let others: Vec<String> = workload.tables.iter().filter(is_other).cloned().collect();
+    for table in tables(campaign, site, selection, &others) {
+        evict::read_in(&dataset::system_cached_files(site, &table)?, || campaign.interrupt.is_set());
+    }
+    Ok(())
+}
+
 /// What keeps the tables of a workload that is not cached out of the operating system's cache.
 fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
     Evictor::of(site, &tables(campaign, site, selection, &selection.workload.evict))
@@ -265,7 +267,7 @@ fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
 
 /// The tables of a selection that are of these kinds.
 fn tables(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection, kinds: &[String]) -> Vec<Table> {
-    let request = Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
+    let request = dataset::Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
     dataset::tables(&site.recipe, &request).into_iter().filter(|table| kinds.contains(&table.kind)).collect()
 }
 
@@ -275,24 +277,24 @@ pub(super) fn row_function(plan: &Plan) -> RowFunction {
 }
 
 fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
-    let plan = campaign.plan;
+    let (plan, request) = (campaign.plan, campaign.request);
     RunRecord {
         id: 0,
-        name: campaign.name.clone(),
+        name: request.name.clone(),
         kind: RunKind::Measured,
         provenance: None,
-        target: campaign.target.label(),
-        engine: plan.engine.clone(),
+        target: request.target.label(),
+        engine: Some(plan.engine.clone()),
         suite: plan.suite.clone(),
-        labels: campaign.labels.clone(),
-        started_at: store::now(),
+        labels: request.labels.clone(),
+        started_at: Some(store::now()),
         ended_at: None,
         status: RunStatus::Running,
         version: env!("CARGO_PKG_VERSION").into(),
-        command: campaign.command.clone(),
-        seed: plan.seed,
-        size_gb: plan.size_gb,
-        data_set_id: String::new(),
+        command: request.command.clone(),
+        seed: Some(plan.seed),
+        size_gb: Some(plan.size_gb),
+        data_set_id: None,
         disclosure,
         plan: crate::plan::describe(plan),
         loads: Vec::new(),

@@ -1,12 +1,13 @@
-//! Checks of the whole catalogue that no single file can make: names, references, expressions, SQL blocks.
+//! Checks of the whole catalogue that no single file can make: names, references, expressions, SQL blocks, and that every
+//! test of a suite names a workload that there is, with values that it allows, or says why it has none.
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::model::params::BATCH;
 use crate::model::{Bind, Expr, Facts, Param, Part, Workload};
 
-use super::{Catalog, Entry, check_blocks, check_claims, check_suite};
+use super::{Catalog, Entry, Suite, SuiteEntry, check_blocks, check_claims, parse_selection};
 
 /// Own counts that claims may use beside counters and facts.
 pub(super) const COUNTS: [&str; 6] = ["ops", "rows", "commits", "units", "s", "job_s"];
@@ -25,7 +26,7 @@ pub(super) fn catalog(catalog: &Catalog) -> Result<()> {
         let found = workload(catalog, entry, &engines).into_iter();
         findings.extend(found.map(|what| Error::usage(&entry.place, format!("{}: {what}", entry.workload.id))));
     }
-    findings.extend(catalog.suites().iter().flat_map(|suite| check_suite::findings(catalog, suite)));
+    findings.extend(catalog.suites().iter().flat_map(|suite| suite_findings(catalog, suite)));
     let profiles = catalog.suites().iter().filter_map(|suite| Some((suite, suite.profile.as_ref()?)));
     findings.extend(profiles.filter_map(|(suite, profile)| {
         let place = format!("catalog/suites/{}.toml", suite.id);
@@ -64,7 +65,7 @@ fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
     findings.extend(aliases(workload));
     findings.extend(parts(catalog, workload));
     findings.extend(expressions(workload));
-    findings.extend(check_claims::findings(catalog, workload, engines));
+    findings.extend(check_claims::findings(catalog, workload));
     findings.extend(check_blocks::findings(catalog, entry, engines));
     findings
 }
@@ -111,7 +112,7 @@ fn shape(workload: &Workload) -> Vec<String> {
 fn param(param: &Param, engines: &[&str]) -> Option<String> {
     let mut named = param.engine_default.keys().chain(param.unavailable.keys());
     if let Some(unknown) = named.find(|name| !engines.contains(&name.as_str())) {
-        return Some(format!("the parameter {} names the unknown engine '{unknown}'", param.name));
+        return Some(format!("the parameter {} names the unknown engine {}", param.name, quote(unknown)));
     }
     let defaults = std::iter::once(&param.default).chain(param.engine_default.values());
     if let Some(bad) = defaults.into_iter().find(|value| !allowed(param, value)) {
@@ -132,7 +133,7 @@ fn allowed(param: &Param, value: &str) -> bool {
 
 pub(super) fn fixed(workload: &Workload, params: &BTreeMap<String, String>) -> Option<String> {
     params.iter().find_map(|(name, value)| match workload.params.iter().find(|param| param.name == *name) {
-        None => Some(format!("{} has no parameter '{name}'", workload.id)),
+        None => Some(format!("{} has no parameter {name}", workload.id, name = quote(name))),
         Some(param) => (!allowed(param, value)).then(|| format!("{name}={value} is not allowed for {}", workload.id)),
     })
 }
@@ -194,4 +195,50 @@ fn expressions(workload: &Workload) -> Vec<String> {
     let findings = plain.into_iter().filter_map(|expr| expr.eval(&facts).err());
     let counted = of_claims.chain(routine_rows).filter_map(|expr| expr.eval(&with_counts).err());
     findings.chain(counted).collect()
+}
+
+/// What is wrong in a suite; the place of each is the suite's file.
+fn suite_findings(catalog: &Catalog, suite: &Suite) -> Vec<Error> {
+    let place = format!("catalog/suites/{}.toml", suite.id);
+    let wrong = |entry: &SuiteEntry, error: Error| {
+        Error::usage(&place, format!("{}: {}", entry.label(), error.what)).advise(error.advice)
+    };
+    let written = suite.entries.iter().filter_map(|entry| Some(wrong(entry, suite_shape(suite, entry).err()?)));
+    let mut findings: Vec<Error> = written.collect();
+    match catalog.suite_tests(suite) {
+        Err(error) => findings.push(error),
+        Ok(tests) => {
+            findings.extend(tests.iter().filter_map(|entry| Some(wrong(entry, suite_params(catalog, entry).err()?))));
+        }
+    }
+    findings
+}
+
+fn suite_shape(suite: &Suite, entry: &SuiteEntry) -> Result<()> {
+    let no = |what: &str| Err(Error::usage("", what));
+    match (&entry.workload, &entry.none) {
+        (Some(_), Some(_)) | (None, None) => return no("an entry has either a workload or a reason why 'none'"),
+        (None, Some(_)) if entry.title.is_none() => return no("what is only listed needs a title"),
+        _ => {}
+    }
+    if entry.repeat.or(suite.repeat) == Some(0) {
+        return no("'repeat' must be 1 or more");
+    }
+    let Some(work) = &entry.work else { return Ok(()) };
+    if !(work.amount > 0.0 && work.amount.is_finite()) {
+        return no("the amount of work is not above 0");
+    }
+    match &work.grows_with {
+        Some(table) if !TABLES.contains(&table.as_str()) => no("work grows with small or big"),
+        Some(_) if suite.published_gb.is_none() => no("work that grows needs the suite's 'published_gb'"),
+        _ => Ok(()),
+    }
+}
+
+fn suite_params(catalog: &Catalog, entry: &SuiteEntry) -> Result<()> {
+    let Some(text) = &entry.workload else { return Ok(()) };
+    let (name, mut given) = parse_selection(text)?;
+    given.extend(entry.params.clone());
+    let asked = catalog.find(&name)?;
+    fixed(&asked.entry.workload, &asked.with(&given, "")?).map_or(Ok(()), |what| Err(Error::usage("", what)))
 }

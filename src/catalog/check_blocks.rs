@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::error::quote;
 use crate::model::{Drive, Param, Workload};
 use crate::sql::{Block, Values, bind_names, fill, placeholders};
 
@@ -117,7 +118,7 @@ fn around(entry: &Entry, engines: &[&str]) -> Vec<String> {
         let block = |(engine, name): (_, &String)| Some((engine, entry.blocks.resolve(engine, &workload.id, name)?));
         let found: Vec<_> = pairs.filter_map(block).collect();
         match found.is_empty() && !engines.is_empty() {
-            true => Some(format!("there is no block '{short}' for any engine")),
+            true => Some(format!("there is no block {} for any engine", quote(short))),
             false => found.into_iter().find_map(|(engine, block)| names(entry, engine, block, &["jobs"])),
         }
     };

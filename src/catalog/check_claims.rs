@@ -1,8 +1,9 @@
 //! Checks of what is judged and computed from counters: a name that is misspelt would be one that is never known, and the
 //! claim would silently say nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::error::quote;
 use crate::model::{Claim, Drive, Facts, Kpm, KpmValue, Workload};
 
 use super::Catalog;
@@ -10,7 +11,9 @@ use super::check::{COUNTS, fixed, sample_facts};
 
 /// Blocks of the probes whose columns are counters.
 const COUNTER_BLOCKS: &str = "counters.";
-/// Counters that no SQL gives: those of the operating system, of processes, of a client's library.
+/// Before what an engine must lack.
+const LACKS: char = '!';
+/// Counters that no engine gives: those of the operating system and of processes.
 const MEASURED: &[&str] = &[
     "os_cpu_user_s",
     "os_cpu_nice_s",
@@ -21,6 +24,7 @@ const MEASURED: &[&str] = &[
     "os_cpu_iowait_s",
     "os_cpu_steal_s",
     "os_cpu_total_s",
+    "os_cpu_foreign_s",
     "os_disk_reads",
     "os_disk_writes",
     "os_disk_read_bytes",
@@ -32,34 +36,65 @@ const MEASURED: &[&str] = &[
     "os_mem_dirty_bytes",
     "os_page_cache_bytes",
     "self_cpu_s",
+    "self_cpu_user_s",
+    "self_cpu_sys_s",
     "server_read_bytes",
     "server_cpu_s",
-    "logical_reads",
-    "physical_reads",
-    "blocks_written",
-    "rows_changed",
-    "statements_run",
-    "full_scan_steps",
-    "wal_bytes",
+    "server_cpu_user_s",
+    "server_cpu_sys_s",
 ];
 /// What is known of a test when it has ended, beside its counters.
 const OF_TEST: [&str; 4] = ["device_read_bytes", "evicted", "device_known", "threads_used"];
 
-/// Names of counters: those of [`MEASURED`] and every word of the SQL that reads the others, where a column is one.
+/// Names of counters: those of [`MEASURED`] and those that some engine gives.
 pub(super) fn counters(catalog: &Catalog) -> Vec<&str> {
-    let blocks = catalog.probes.values().flatten().filter(|block| block.name.starts_with(COUNTER_BLOCKS));
-    let words = blocks.flat_map(|block| block.text.split(|c: char| !c.is_alphanumeric() && c != '_'));
-    words.chain(MEASURED.iter().copied()).collect()
+    let of_engines = catalog.engines().into_iter().flat_map(|engine| given(catalog, engine));
+    of_engines.chain(MEASURED.iter().copied()).collect()
+}
+
+/// The counters that an engine gives: every word of the SQL that reads them, where a column is one, and its library's.
+fn given<'a>(catalog: &'a Catalog, engine: &str) -> impl Iterator<Item = &'a str> {
+    let blocks = catalog.probes.get(engine).into_iter().flatten();
+    let counting = blocks.filter(|block| block.name.starts_with(COUNTER_BLOCKS));
+    let words = counting.flat_map(|block| block.text.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let library = catalog.engine_files.get(engine).into_iter().flat_map(|file| &file.counters);
+    words.chain(library.map(String::as_str))
+}
+
+/// All that claims may need, by engine.
+fn abilities(catalog: &Catalog) -> BTreeMap<String, BTreeSet<String>> {
+    let of = |engine: &str| {
+        let has = catalog.engine_files.get(engine).into_iter().flat_map(|file| file.has.keys().map(String::as_str));
+        (engine.to_string(), given(catalog, engine).chain(has).map(String::from).collect())
+    };
+    catalog.engines().into_iter().map(of).collect()
+}
+
+/// Finds the engines of each claim: those that have all that it needs.
+pub(super) fn resolve(catalog: &mut Catalog) {
+    let abilities = abilities(catalog);
+    let meets = |has: &BTreeSet<String>, need: &String| match need.strip_prefix(LACKS) {
+        Some(lacked) => !has.contains(lacked),
+        None => has.contains(need),
+    };
+    for entry in &mut catalog.entries {
+        let Workload { contract, crosscheck, .. } = &mut entry.workload;
+        for claim in contract.iter_mut().chain(crosscheck).filter(|claim| !claim.needs.is_empty()) {
+            let able = abilities.iter().filter(|(_, has)| claim.needs.iter().all(|need| meets(has, need)));
+            claim.engines = able.map(|(engine, _)| engine.clone()).collect();
+        }
+    }
 }
 
 /// What is wrong in a workload's claims, metrics and number of threads.
-pub(super) fn findings(catalog: &Catalog, workload: &Workload, engines: &[&str]) -> Vec<String> {
+pub(super) fn findings(catalog: &Catalog, workload: &Workload) -> Vec<String> {
     let mut known = sample_facts(workload);
     let names = counters(catalog).into_iter().chain(COUNTS).chain(OF_TEST);
     known.extend(names.map(|name| (name.to_string(), 1.0)));
+    let needed: BTreeSet<String> = abilities(catalog).into_values().flatten().collect();
     let claims = workload.contract.iter().chain(&workload.crosscheck);
     let findings =
-        claims.filter_map(|of| Some(format!("the claim on {}{}", of.what, claim(workload, of, engines, &known)?)));
+        claims.filter_map(|of| Some(format!("the claim on {}{}", of.what, claim(workload, of, &known, &needed)?)));
     let metrics = std::iter::once(&workload.kpm).chain(&workload.second).filter_map(|kpm| metric(kpm, &known));
     let threads = workload.threads.iter().filter_map(|threads| threads.eval(&known).err());
     findings.chain(metrics).chain(threads).collect()
@@ -67,20 +102,26 @@ pub(super) fn findings(catalog: &Catalog, workload: &Workload, engines: &[&str])
 
 fn metric(kpm: &Kpm, known: &Facts) -> Option<String> {
     let (KpmValue::Counter(name) | KpmValue::CounterBlocks(name)) = &kpm.value else { return None };
-    (!known.contains_key(name)).then(|| format!("the metric counts the unknown counter '{name}'"))
+    (!known.contains_key(name)).then(|| format!("the metric counts the unknown counter {}", quote(name)))
 }
 
-fn claim(workload: &Workload, claim: &Claim, engines: &[&str], known: &Facts) -> Option<String> {
+fn claim(workload: &Workload, claim: &Claim, known: &Facts, needed: &BTreeSet<String>) -> Option<String> {
     if claim.min.is_none() && claim.max.is_none() && claim.equals.is_none() {
         return Some(" has none of min, max, equals".into());
     }
-    let unknown = |kind: &str, name: &String| format!(" names the unknown {kind} '{name}'");
+    let unknown = |kind: &str, name: &String| format!(" names the unknown {kind} {name}", name = quote(name));
     let drives = [Drive::Database, Drive::Client].map(Drive::name);
     let mut counters = std::iter::once(&claim.what).chain(&claim.per).chain(&claim.when);
     let counter = counters.find(|name| !known.contains_key(*name)).map(|name| unknown("counter", name));
-    let engine = claim.engines.iter().find(|name| !engines.contains(&name.as_str()));
+    let bare = |need: &String| need.trim_start_matches(LACKS).to_string();
+    let need = claim.needs.iter().map(bare).find(|name| !needed.contains(name));
+    let listed = claim.needs.is_empty() && !claim.engines.is_empty();
+    let nobody = !claim.needs.is_empty() && claim.engines.is_empty();
     let drive = claim.drives.iter().find(|name| !drives.contains(&name.as_str()));
-    let place = counter.or(engine.map(|name| unknown("engine", name))).or(drive.map(|name| unknown("drive", name)));
+    let place = counter.or(drive.map(|name| unknown("drive", name)));
+    let place = place.or(need.map(|name| format!(" needs '{name}', which no engine has")));
+    let place = place.or(listed.then(|| " names engines; say in 'needs' what they must have".into()));
+    let place = place.or(nobody.then(|| format!(": no engine has all that it needs ({})", claim.needs.join(", "))));
     place.or_else(|| claim.params.iter().find_map(|(name, named)| values(workload, name, named)))
 }
 

@@ -1,5 +1,6 @@
 //! Where catalogue files come from: the binary itself, or a directory of the user.
 
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use include_dir::{Dir, DirEntry, include_dir};
@@ -7,6 +8,28 @@ use include_dir::{Dir, DirEntry, include_dir};
 use crate::error::{Error, Result};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/catalog");
+
+/// The folders of a catalogue.
+const FOLDERS: [&str; 10] = [
+    "workloads",
+    "suites",
+    "profiles",
+    "datasets",
+    "harness",
+    "probes",
+    "engines",
+    "published",
+    "comparison",
+    "export",
+];
+/// Directories above a file within a catalogue: `workloads/<group>`.
+const MOST_DIRS: usize = 2;
+const MB: u64 = 1_000_000;
+/// A larger file is none of a catalogue; ours have less than a hundredth of it.
+const MOST_BYTES: u64 = 4 * MB;
+/// All files together.
+const MOST_TOTAL_BYTES: u64 = 64 * MB;
+const MOST_FILES: usize = 10_000;
 
 /// A text file of a catalogue.
 #[derive(Debug, Clone)]
@@ -65,20 +88,68 @@ pub(super) fn from_dir(root: &Path) -> Result<Vec<File>> {
     Ok(sorted(files))
 }
 
+/// Reads what belongs to a catalogue, in its folders only and as deep as they go: a link that leads back ends there.
 fn collect_dir(root: &Path, dir: &Path, files: &mut Vec<File>) -> Result<()> {
-    let unreadable = |path: &Path, error: std::io::Error| {
-        Error::usage(path.display().to_string(), format!("cannot be read ({error})")).advise("check --catalog")
-    };
-    for entry in std::fs::read_dir(dir).map_err(|error| unreadable(dir, error))? {
-        let path = entry.map_err(|error| unreadable(dir, error))?.path();
+    for entry in std::fs::read_dir(dir).map_err(|error| unreadable(dir, &error))? {
+        let path = entry.map_err(|error| unreadable(dir, &error))?.path();
+        let Some(relative) = relative_path(root, &path).filter(|path| is_of_catalogue(path)) else { continue };
         if path.is_dir() {
+            check_depth(&path, &relative)?;
             collect_dir(root, &path, files)?;
-        } else if let Some(relative) = relative_path(root, &path).filter(|path| is_catalogue_file(path)) {
-            let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+        } else if is_catalogue_file(&relative) {
+            let text = text_of(&path)?;
             files.push(File { path: relative, label: path.display().to_string(), text });
+            check_total(root, files)?;
         }
     }
     Ok(())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::usage(path.display().to_string(), format!("cannot be read ({error})")).advise("check --catalog")
+}
+
+/// Whatever is hidden is somebody else's: of an editor, of version control.
+fn is_of_catalogue(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.clone().next().is_some_and(|folder| FOLDERS.contains(&folder)) && !parts.any(|part| part.starts_with('.'))
+}
+
+fn check_depth(path: &Path, relative: &str) -> Result<()> {
+    if relative.split('/').count() <= MOST_DIRS {
+        return Ok(());
+    }
+    Err(Error::usage(path.display().to_string(), "a catalogue has no such directory")
+        .advise("move its files up, or remove it"))
+}
+
+/// The text of a regular file of a possible size: a pipe would never end.
+fn text_of(path: &Path) -> Result<String> {
+    let data = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    let refused = |what: String| Error::usage(path.display().to_string(), what).advise("remove it from the catalogue");
+    if !data.is_file() {
+        return Err(refused("is not a regular file".into()));
+    }
+    if data.len() > MOST_BYTES {
+        return Err(refused(format!(
+            "has {} MB, a file of a catalogue has at most {}",
+            data.len() / MB,
+            MOST_BYTES / MB
+        )));
+    }
+    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => refused("is not a text in UTF-8".into()),
+        _ => unreadable(path, &error),
+    })
+}
+
+fn check_total(root: &Path, files: &[File]) -> Result<()> {
+    let bytes: u64 = files.iter().map(|file| file.text.len() as u64).sum();
+    if files.len() <= MOST_FILES && bytes <= MOST_TOTAL_BYTES {
+        return Ok(());
+    }
+    let what = format!("holds more than {MOST_FILES} files or {} MB", MOST_TOTAL_BYTES / MB);
+    Err(Error::usage(root.display().to_string(), what).advise("name the directory of a catalogue with --catalog"))
 }
 
 fn relative_path(root: &Path, path: &Path) -> Option<String> {
@@ -87,13 +158,8 @@ fn relative_path(root: &Path, path: &Path) -> Option<String> {
 
 /// TOML and SQL files in one of the catalogue's folders; templates of exported scripts too.
 fn is_catalogue_file(path: &str) -> bool {
-    let folder = path.split('/').next().unwrap_or_default();
-    let data = path.ends_with(".toml") || path.ends_with(".sql");
-    match folder {
-        "workloads" | "suites" | "profiles" | "datasets" | "harness" | "probes" | "published" | "comparison" => data,
-        "export" => data || path.ends_with(".sh") || path.ends_with(".md"),
-        _ => false,
-    }
+    let of_scripts = path.starts_with("export/") && (path.ends_with(".sh") || path.ends_with(".md"));
+    is_of_catalogue(path) && (path.ends_with(".toml") || path.ends_with(".sql") || of_scripts)
 }
 
 fn sorted(mut files: Vec<File>) -> Vec<File> {

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use toml::Spanned;
+
+use crate::error::{Error, Result, quote};
+use crate::model::Workload;
 use crate::sql::{Block, BlockSet, parse_blocks};
 
 use super::files::File;
 use super::lookup::nearest;
-use super::wire::{EffectsFile, GroupFile, line_of, read_toml};
-use super::{Catalog, DataSet, Entry, Group, Profile, Suite, versions};
+use super::wire::{EffectsFile, GroupFile, OnEngine, line_of, read_toml};
+use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, inherit, profiles, versions};
 
 /// Adds `files`; what has the same id or name as before is replaced.
 ///
@@ -19,17 +22,20 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
     let mut folders: BTreeMap<(&str, &str), Vec<&File>> = BTreeMap::new();
     for file in files {
         match file.parts()[..] {
+            ["workloads", inherit::COMMON] => catalog.common.push(file.clone()),
             [kind @ ("workloads" | "datasets"), folder, _] => folders.entry((kind, folder)).or_default().push(file),
             ["suites", _] => add_suite(catalog, file)?,
-            ["profiles", _] => add_profile(catalog, file)?,
+            ["profiles", _] => profiles::add(catalog, file)?,
             ["harness", _] => add_harness(catalog, file)?,
             ["probes", _] => add_probes(catalog, file)?,
+            ["engines", _] => drop(catalog.engine_files.insert(file.stem().to_string(), read_toml(file)?)),
             ["export", name] => add_export(catalog, file, name)?,
             ["comparison", "effects.toml"] => add_effects(catalog, file)?,
             ["published", _] => super::published::add(&mut catalog.published, file)?,
             _ => return Err(misplaced(file)),
         }
     }
+    profiles::map(catalog)?;
     let mut layer = Vec::new();
     for ((kind, folder), files) in folders {
         match kind {
@@ -37,32 +43,40 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
             _ => add_dataset(catalog, folder, &files)?,
         }
     }
-    add_entries(catalog, layer)
+    add_entries(catalog, layer)?;
+    check_claims::resolve(catalog);
+    Ok(())
 }
 
-/// Refuses an SQL file that is named after none of `engines`: its blocks would be missed elsewhere.
+/// Refuses a file that is to be named after one of `engines` and is not: what it says would be missed elsewhere.
 ///
 /// # Errors
 /// The file, with the nearest engine.
 pub(super) fn only_of_engines(files: &[File], engines: &[&str]) -> Result<()> {
-    for file in files.iter().filter(|file| file.path.ends_with(".sql")) {
-        let common = matches!(file.parts()[0], "workloads" | "datasets").then_some(BlockSet::COMMON);
+    let of_engine = |file: &&File| match file.parts()[..] {
+        ["workloads", _, name] if name.ends_with(".toml") => name != GROUP,
+        [folder, ..] => folder == "engines" || file.path.ends_with(".sql"),
+        [] => false,
+    };
+    for file in files.iter().filter(of_engine) {
+        let sql = file.path.ends_with(".sql");
+        let common = (sql && matches!(file.parts()[0], "workloads" | "datasets")).then_some(BlockSet::COMMON);
         let names: Vec<&str> = common.into_iter().chain(engines.iter().copied()).collect();
         let stem = file.stem();
         if !names.contains(&stem) {
             let advice = match nearest(stem, names.iter().copied()).first() {
-                Some(near) => format!("did you mean {near}.sql?"),
+                Some(near) => format!("did you mean {near}.{}?", if sql { "sql" } else { "toml" }),
                 None => format!("name the file after one of these: {}", names.join(", ")),
             };
-            return Err(Error::usage(&file.label, format!("'{stem}' is no engine")).advise(advice));
+            return Err(Error::usage(&file.label, format!("{} is not an engine", quote(stem))).advise(advice));
         }
     }
     Ok(())
 }
 
 fn misplaced(file: &File) -> Error {
-    Error::usage(&file.label, "a catalogue has no file at this place").advise(
-        "workloads and data sets stand in workloads/<group>/ and datasets/<name>/, the rest directly in its folder",
+    Error::usage(&file.label, "a catalogue has no such file").advise(
+        "workloads and data sets belong in workloads/<group>/ and datasets/<name>/, the rest directly in its folder",
     )
 }
 
@@ -83,18 +97,49 @@ fn toml_of<'a>(files: &[&'a File], name: &str, folder: &str) -> Result<&'a File>
     })
 }
 
+/// The group file of a folder, and beside it what it says of each engine.
+const GROUP: &str = "group.toml";
+/// In an engine's file: all workloads of the group.
+const EVERY: &str = "every";
+
 fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Vec<Entry>> {
-    let toml = toml_of(files, "group.toml", folder)?;
+    let toml = toml_of(files, GROUP, folder)?;
     let blocks = Arc::new(folder_blocks(files)?);
-    let group: GroupFile = read_toml(toml)?;
-    catalog.groups.retain(|known| known.id != group.id);
-    let GroupFile { id, title, about, order, form, workload } = group;
-    catalog.groups.push(Group { id: id.clone(), title, about, order, form });
+    let (file, places) = inherit::group(&catalog.common, toml)?;
+    catalog.groups.retain(|known| known.id != file.id);
+    let GroupFile { id, title, about, order, form, workload } = file;
+    let mut group = Group { id: id.clone(), title, about, order, form };
     let entry = |wire: super::wire::WorkloadEntry| {
-        let place = format!("{}:{}", toml.label, line_of(&toml.text, wire.id.span().start));
+        let place = places.of(wire.id.span().start);
         Entry { workload: wire.into_workload(&id), blocks: Arc::clone(&blocks), place }
     };
-    Ok(workload.into_iter().map(entry).collect())
+    let mut entries: Vec<Entry> = workload.into_iter().map(entry).collect();
+    for file in files.iter().filter(|file| file.path.ends_with(".toml") && !file.path.ends_with(GROUP)) {
+        on_engine(file, &mut group, &mut entries)?;
+    }
+    catalog.groups.push(group);
+    Ok(entries)
+}
+
+/// Reads what an engine cannot do of a group, or does in another way.
+fn on_engine(file: &File, group: &mut Group, entries: &mut [Entry]) -> Result<()> {
+    let read: BTreeMap<Spanned<String>, OnEngine> = read_toml(file)?;
+    for (id, on_engine) in read {
+        let wrong = |what| Error::usage(format!("{}:{}", file.label, line_of(&file.text, id.span().start)), what);
+        let (id, every) = (id.get_ref(), id.get_ref() == EVERY);
+        let workloads = entries.iter_mut().map(|entry| &mut entry.workload);
+        let mut told: Vec<&mut Workload> = workloads.filter(|workload| every || workload.id == *id).collect();
+        if told.is_empty() {
+            return Err(wrong(format!("{} has no workload '{id}'", group.id)).advise(format!("see {GROUP} beside it")));
+        }
+        on_engine.tell(file.stem(), &mut told).map_err(|what| wrong(format!("{id}: {what}")))?;
+        let about = match told.as_mut_slice() {
+            [workload] if !every => &mut workload.about,
+            _ => &mut group.about,
+        };
+        on_engine.about.iter().for_each(|prose| about.push_str(&format!("\n{}", prose.trim())));
+    }
+    Ok(())
 }
 
 /// Adds the workloads of a layer; replaces those of lower layers.
@@ -127,15 +172,6 @@ fn add_suite(catalog: &mut Catalog, file: &File) -> Result<()> {
     Ok(())
 }
 
-fn add_profile(catalog: &mut Catalog, file: &File) -> Result<()> {
-    let profile: Profile = read_toml(file)?;
-    same_as_file_name(file, &profile.id)?;
-    catalog.profiles.retain(|known| known.id != profile.id);
-    catalog.profiles.push(profile);
-    catalog.profiles.sort_by(|a, b| a.size_gb.total_cmp(&b.size_gb));
-    Ok(())
-}
-
 /// Rules of a later layer are looked at first.
 fn add_effects(catalog: &mut Catalog, file: &File) -> Result<()> {
     let EffectsFile { effect } = read_toml(file)?;
@@ -143,11 +179,11 @@ fn add_effects(catalog: &mut Catalog, file: &File) -> Result<()> {
     Ok(())
 }
 
-fn same_as_file_name(file: &File, id: &str) -> Result<()> {
+pub(super) fn same_as_file_name(file: &File, id: &str) -> Result<()> {
     if file.stem().eq_ignore_ascii_case(id) {
         return Ok(());
     }
-    Err(Error::usage(format!("{}:1", file.label), format!("the id '{id}' differs from the file's name")))
+    Err(Error::usage(format!("{}:1", file.label), format!("the id {} differs from the file's name", quote(id))))
 }
 
 fn add_dataset(catalog: &mut Catalog, name: &str, files: &[&File]) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 
 use super::{Catalog, Entry, Profile, Suite};
 
@@ -36,18 +36,23 @@ impl Asked<'_> {
 /// # Errors
 /// What is no `param=value`, or given twice; the place is the text itself.
 pub fn parse_selection(text: &str) -> Result<(String, BTreeMap<String, String>)> {
-    let (name, list) = text.split_once(':').unwrap_or((text, ""));
+    let Some((name, list)) = text.split_once(':') else { return Ok((text.trim().to_string(), BTreeMap::new())) };
     let mut params = BTreeMap::new();
-    for pair in list.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
-        let Some((key, value)) = pair.split_once('=') else {
-            let what = format!("'{pair}' is no param=value");
-            return Err(Error::usage(text, what).advise("write ID:param=value,param=value"));
+    for pair in list.split(',').map(str::trim) {
+        let both = pair.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+        let Some((key, value)) = both.filter(|(key, value)| !key.is_empty() && !value.is_empty()) else {
+            let what = if pair.is_empty() { "a param=value is missing".into() } else { not_a_pair(pair) };
+            return Err(Error::usage(text, what).advise("write ID or ID:param=value,param=value"));
         };
-        if params.insert(key.trim().to_string(), value.trim().to_string()).is_some() {
-            return Err(Error::usage(text, format!("parameter '{}' is given twice", key.trim())));
+        if params.insert(key.to_string(), value.to_string()).is_some() {
+            return Err(Error::usage(text, format!("parameter {} is given twice", quote(key))));
         }
     }
     Ok((name.trim().to_string(), params))
+}
+
+fn not_a_pair(pair: &str) -> String {
+    format!("{} is not of the form param=value", quote(pair))
 }
 
 impl Catalog {
@@ -98,7 +103,7 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str>, lis
         true => format!("see '{list}'"),
         false => format!("did you mean {}?", near.join(", ")),
     };
-    Error::usage(format!("--{kind}"), format!("unknown {kind} '{name}'")).advise(advice)
+    Error::usage(format!("--{kind}"), format!("unknown {kind} {}", quote(name))).advise(advice)
 }
 
 /// Up to three names that are near by Jaro-Winkler similarity, the nearest first.
@@ -123,8 +128,11 @@ mod tests {
         assert_eq!(params["update_pct"], "40");
         assert_eq!(params["org"], "heap");
         assert_eq!(parse_selection("X").unwrap(), ("X".into(), BTreeMap::new()));
-        assert!(parse_selection("X:a").unwrap_err().to_string().starts_with("X:a: 'a' is no param=value"));
-        assert!(parse_selection("X:a=1,a=2").is_err());
+        assert!(parse_selection("X:a").unwrap_err().to_string().starts_with("X:a: 'a' is not of the form param=value"));
+        for junk in ["X:", "X: ", "X:a", "X:=1", "X:a=", "X:=", "X:a=1,", "X:,a=1", "X:a=1,,b=2", "X:a=1,a=2"] {
+            let error = parse_selection(junk).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}: ", junk.trim())), "{error}");
+        }
     }
 
     #[test]

@@ -14,11 +14,12 @@ use crate::sql::{Block, BlockSet};
 mod check;
 mod check_blocks;
 mod check_claims;
-mod check_suite;
 mod files;
+mod inherit;
 mod lists;
 mod load;
 mod lookup;
+mod profiles;
 mod published;
 mod suite;
 mod versions;
@@ -27,8 +28,9 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use lists::{Form, Group, Profile};
+pub use lists::{Form, Group};
 pub use lookup::{Asked, parse_selection};
+pub use profiles::Profile;
 pub use published::{PublishedCode, PublishedWords};
 pub use suite::{Suite, SuiteEntry, Work};
 
@@ -59,9 +61,15 @@ pub struct Catalog {
     entries: Vec<Entry>,
     suites: Vec<Suite>,
     profiles: Vec<Profile>,
+    /// What the sizes of the profiles are in each engine's settings.
+    settings: BTreeMap<String, profiles::Settings>,
     datasets: BTreeMap<String, DataSet>,
     harness: BTreeMap<String, BTreeMap<String, Block>>,
     probes: BTreeMap<String, Vec<Block>>,
+    /// What claims may ask of each engine, beside the counters of its probes.
+    engine_files: BTreeMap<String, wire::EngineFile>,
+    /// Named claims and parameters for the groups of all layers, the earlier first.
+    common: Vec<files::File>,
     published: PublishedWords,
     export: BTreeMap<String, Vec<Block>>,
     templates: BTreeMap<String, String>,

@@ -64,7 +64,7 @@ pub(super) fn add(words: &mut PublishedWords, file: &File) -> Result<()> {
             }
         }
         _ => {
-            let error = Error::usage(&file.label, "a catalogue has no file of this name here");
+            let error = Error::usage(&file.label, "a catalogue has no such file");
             return Err(error.advise("published/ holds codes.toml and disclosure.toml"));
         }
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::model::{Drive, Expr, Workload};
+use crate::error::{Error, Result, quote};
+use crate::model::{AskedRamp, Drive, Expr, Workload};
 
 use super::{Catalog, parse_selection};
 
@@ -27,9 +27,13 @@ pub struct Suite {
     /// Size profile of a private server if the user gives none.
     pub profile: Option<String>,
     /// Jobs of every entry that gives none: `1,2,cores` or `1..auto`.
-    pub jobs: Option<String>,
+    pub jobs: Option<AskedRamp>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
+    /// How often every test is run, for an interval three times at least; an entry may say otherwise.
+    pub repeat: Option<u32>,
+    /// What reports say of its figures as a whole: that they are too short to be quoted.
+    pub note: Option<String>,
     /// True: every workload of the catalogue, in its order; entries say what differs for theirs.
     #[serde(default)]
     pub every: bool,
@@ -59,10 +63,11 @@ pub struct SuiteEntry {
     /// Values of parameters: one test for each combination; `["*"]` = every value that the workload declares.
     #[serde(default)]
     pub each: BTreeMap<String, Vec<String>>,
-    pub jobs: Option<String>,
+    pub jobs: Option<AskedRamp>,
     pub drive: Option<Drive>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
+    pub repeat: Option<u32>,
     /// Fixed work instead of fixed time.
     pub work: Option<Work>,
     /// With a smaller `--time-scale` it is left out: its work is one op that cannot be made shorter.
@@ -172,8 +177,10 @@ fn values_of(workload: &Workload, name: &str, values: &[String]) -> Result<Vec<S
     }
     match workload.params.iter().find(|param| param.name == name).map(|param| &param.values) {
         Some(declared) if !declared.is_empty() => Ok(declared.clone()),
-        _ => Err(Error::usage("", format!("{} declares no list of values for '{name}'", workload.id))
-            .advise("write the values")),
+        _ => {
+            Err(Error::usage("", format!("{} declares no list of values for {name}", workload.id, name = quote(name)))
+                .advise("write the values"))
+        }
     }
 }
 
@@ -183,6 +190,7 @@ fn with_defaults(suite: &Suite, entry: SuiteEntry) -> SuiteEntry {
         jobs: entry.jobs.or_else(|| suite.jobs.clone()),
         warmup_s: entry.warmup_s.or(suite.warmup_s),
         duration_s: entry.duration_s.or(suite.duration_s),
+        repeat: entry.repeat.or(suite.repeat),
         ..entry
     }
 }

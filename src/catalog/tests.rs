@@ -53,6 +53,16 @@ fn finds_by_id_and_alias_whatever_the_case() {
 }
 
 #[test]
+fn a_bad_ramp_of_a_suite_is_blamed_on_its_file_and_line() {
+    for (ramp, what) in [("1,x", "'x' is not a valid number of jobs"), ("8..1", "8..1 runs backwards")] {
+        let suite = format!("id = 's'\ntitle = 's'\n[[entry]]\nworkload = 'T-ONE'\njobs = '{ramp}'\n");
+        let error = loaded_with(GROUP, SQL, &[("suites/s.toml", &suite)]).unwrap_err().to_string();
+        let expected = format!("suites/s.toml:5: {what}; write 1,2,4 or 1..8 or 1..auto or 1,2,cores");
+        assert!(error.ends_with(&expected), "{error}");
+    }
+}
+
+#[test]
 fn broken_files_are_named_with_their_line() {
     let typo = refused(&GROUP.replace("title = \"one\"", "titel = \"one\""), SQL);
     assert!(typo.contains("workloads/t/group.toml:6: unknown field `titel`"), "{typo}");
@@ -63,7 +73,7 @@ fn broken_files_are_named_with_their_line() {
     let block = refused(GROUP, &SQL.replace("T-ONE.get", "T-ONE.fetch"));
     assert!(block.contains("group.toml:5: T-ONE: there is no block 'T-ONE.get' or 'get' for lite"), "{block}");
     let fact = refused(&GROUP.replace("small_rows", "small_row"), SQL);
-    assert!(fact.contains("'small_row', which is no parameter and no fact"), "{fact}");
+    assert!(fact.contains("'small_row', which is neither a parameter nor a fact"), "{fact}");
 }
 
 #[test]
@@ -123,15 +133,21 @@ fn what_a_claim_names_must_exist() {
     let param = "[[workload.params]]\nname = \"org\"\ndefault = \"heap\"\nvalues = [\"heap\", \"iot\"]\nabout = \"\"\n";
     let with = |fields: &str| loaded(&format!("{GROUP}{fields}\n{param}"), SQL);
     let claim = |claim: &str| with(&format!("contract = [{{ {claim}, because = \"b\" }}]"));
-    let sound = "what = \"seq_scans\", per = \"job_s\", when = \"evicted\", max = \"jobs\", engines = [\"lite\"], \
+    let sound = "what = \"seq_scans\", per = \"job_s\", when = \"evicted\", max = \"jobs\", needs = [\"seq_scans\"], \
                  drives = [\"client\"], params = { org = \"!heap|iot\" }";
     let refused = |result: Result<Catalog>| result.unwrap_err().to_string();
     claim(sound).unwrap_or_else(|error| panic!("{error}"));
     for (right, wrong, message) in [
-        ("\"seq_scans\"", "\"seq_scanz\"", "the claim on seq_scanz names the unknown counter 'seq_scanz'"),
+        (
+            "what = \"seq_scans\"",
+            "what = \"seq_scanz\"",
+            "the claim on seq_scanz names the unknown counter 'seq_scanz'",
+        ),
         ("job_s", "jobs_s", "the claim on seq_scans names the unknown counter 'jobs_s'"),
         ("evicted", "evict", "names the unknown counter 'evict'"),
-        ("[\"lite\"]", "[\"light\"]", "names the unknown engine 'light'"),
+        ("[\"seq_scans\"]", "[\"seq_scanz\"]", "the claim on seq_scans needs 'seq_scanz', which no engine has"),
+        ("[\"seq_scans\"]", "[\"!seq_scans\"]", "no engine has all that it needs (!seq_scans)"),
+        ("needs = [\"seq_scans\"]", "engines = [\"lite\"]", "names engines; say in 'needs' what they must have"),
         ("client", "cliant", "names the unknown drive 'cliant'"),
         ("org", "orq", "the claim on seq_scans: T-ONE has no parameter 'orq'"),
         ("iot", "iotl", "the claim on seq_scans: org=iotl is not allowed for T-ONE"),
@@ -149,6 +165,82 @@ fn what_a_claim_names_must_exist() {
     assert!(refused(loaded(&kpm, SQL)).contains("the metric counts the unknown counter 'rows_chnged'"));
     let engine = format!("{GROUP}{param}engine_default = {{ light = \"iot\" }}\n");
     assert!(refused(loaded(&engine, SQL)).contains("the parameter org names the unknown engine 'light'"));
+}
+
+#[test]
+fn a_claim_holds_on_the_engines_that_have_what_it_needs() {
+    let has = "counters = [\"ops_run\"]\n[has]\nshared-cache = \"one for all\"\n";
+    let engines = [("engines/lite.toml", has), ("probes/other.sql", "-- name: counters.a\nselect 1 as wal_syncs\n")];
+    let holds = |needs: &str| {
+        let claim = format!("contract = [{{ what = \"rows\", min = 1, needs = {needs}, because = \"b\" }}]\n");
+        let catalog = loaded_with(&format!("{GROUP}{claim}"), SQL, &engines).unwrap_or_else(|error| panic!("{error}"));
+        catalog.find("T-ONE").unwrap().entry.workload.contract[0].engines.clone()
+    };
+    assert_eq!(holds("[]"), [""; 0], "all");
+    assert_eq!(holds("[\"shared-cache\", \"seq_scans\", \"ops_run\"]"), ["lite"]);
+    assert_eq!(holds("[\"!shared-cache\"]"), ["other"]);
+    assert_eq!(holds("[\"wal_syncs\", \"!ops_run\"]"), ["other"]);
+}
+
+#[test]
+fn what_an_engine_cannot_do_stands_in_its_own_file() {
+    let param = "[[workload.params]]\nname = \"org\"\ndefault = \"heap\"\nvalues = [\"heap\", \"iot\"]\nabout = \"\"\n";
+    let group = format!("{GROUP}{param}");
+    let with = |text: &str| loaded_with(&group, SQL, &[("workloads/t/lite.toml", text)]);
+    let text = "[every]\nabout = \"Lite is light.\"\ndefault.org = \"iot\"\n[T-ONE]\nabout = \"So is one.\"\n\
+                undrivable.database = \"none\"\nunavailable.org.heap = \"no heaps\"\n";
+    let catalog = with(text).unwrap_or_else(|error| panic!("{error}"));
+    let workload = &catalog.find("T-ONE").unwrap().entry.workload;
+    assert_eq!((workload.about.trim(), catalog.groups()[0].about.trim()), ("So is one.", "Lite is light."));
+    assert_eq!(workload.undrivable["lite.database"], "none");
+    assert_eq!(workload.params[0].engine_default["lite"], "iot");
+    assert_eq!(workload.params[0].unavailable_on("lite", "heap"), Some("no heaps"));
+    for (right, wrong, message) in [
+        ("[T-ONE]", "[T-TWO]", "lite.toml:4: T has no workload 'T-TWO'; see group.toml beside it"),
+        ("default.org", "default.orq", "lite.toml:1: every: there is no parameter 'orq'"),
+        ("org.heap", "org.heapp", "group.toml:5: T-ONE: 'unavailable' names org=heapp, which is not an allowed value"),
+        ("undrivable", "undriveable", "lite.toml:6: unknown field `undriveable`"),
+    ] {
+        let refused = with(&text.replace(right, wrong)).unwrap_err().to_string();
+        assert!(refused.contains(message), "{refused}");
+    }
+}
+
+/// What engines differ in stands in files of their own, so that a new engine adds files and changes none.
+#[test]
+fn what_all_engines_share_names_none() {
+    let catalog = Catalog::embedded().unwrap();
+    let shared: Vec<_> = files::embedded()
+        .into_iter()
+        .filter(|file| {
+            let of_engine = catalog.engines().contains(&file.stem());
+            !of_engine && matches!(file.parts()[0], "workloads" | "profiles" | "suites" | "comparison" | "published")
+        })
+        .collect();
+    assert!(shared.len() > 20, "{} files", shared.len());
+    for file in shared {
+        let text = file.text.to_ascii_lowercase();
+        for engine in catalog.engines() {
+            assert!(!text.contains(engine), "{} names {engine}", file.label);
+        }
+    }
+}
+
+#[test]
+fn every_name_that_groups_and_engines_offer_to_claims_is_used() {
+    let embedded = files::embedded();
+    let groups = embedded.iter().filter(|file| file.parts()[0] == "workloads" && file.path.ends_with(".toml"));
+    let text: String = groups.map(|file| file.text.as_str()).collect();
+    let file = |path: &str| embedded.iter().find(|file| file.path == path).unwrap();
+    let common: BTreeMap<String, toml::Table> = wire::read_toml(file("workloads/common.toml")).unwrap();
+    let has = |engine| format!("engines/{engine}.toml");
+    let has = ["postgres", "mariadb", "sqlite"]
+        .map(|engine| wire::read_toml::<wire::EngineFile>(file(&has(engine))).unwrap());
+    let of_engines = has.iter().flat_map(|file| file.has.keys());
+    for name in common.values().flat_map(toml::Table::keys).chain(of_engines) {
+        let used = text.contains(&format!("\"{name}\"")) || text.contains(&format!("\"!{name}\""));
+        assert!(used, "nothing uses {name}");
+    }
 }
 
 #[test]
@@ -170,12 +262,15 @@ fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
     for (file, message) in [
         (
             "workloads/t/mysql.sql",
-            "'mysql' is no engine; name the file after one of these: common, mariadb, postgres, sqlite",
+            "'mysql' is not an engine; name the file after one of these: common, mariadb, postgres, sqlite",
         ),
-        ("workloads/t/postgers.sql", "'postgers' is no engine; did you mean postgres.sql?"),
-        ("datasets/dbdyno/sqllite.sql", "'sqllite' is no engine; did you mean sqlite.sql?"),
-        ("harness/common.sql", "'common' is no engine; name the file after one of these: mariadb, postgres, sqlite"),
-        ("probes/maria.sql", "'maria' is no engine; did you mean mariadb.sql?"),
+        ("workloads/t/postgers.sql", "'postgers' is not an engine; did you mean postgres.sql?"),
+        ("datasets/dbdyno/sqllite.sql", "'sqllite' is not an engine; did you mean sqlite.sql?"),
+        (
+            "harness/common.sql",
+            "'common' is not an engine; name the file after one of these: mariadb, postgres, sqlite",
+        ),
+        ("probes/maria.sql", "'maria' is not an engine; did you mean mariadb.sql?"),
     ] {
         write(dir.path(), file, SQL);
         let refused = Catalog::with_dir(dir.path()).unwrap_err().to_string();
@@ -216,5 +311,5 @@ fn a_directory_without_a_catalogue_is_an_error() {
     assert!(Catalog::with_dir(dir.path()).unwrap_err().to_string().contains("no catalogue file in this directory"));
     assert!(Catalog::with_dir(&dir.path().join("none")).unwrap_err().to_string().contains("cannot be read"));
     write(dir.path(), "workloads/group.toml", GROUP);
-    assert!(Catalog::with_dir(dir.path()).unwrap_err().to_string().contains("no file at this place"));
+    assert!(Catalog::with_dir(dir.path()).unwrap_err().to_string().contains("a catalogue has no such file"));
 }

@@ -1,6 +1,6 @@
 //! Which version of a block fits a server: `-- from: 14` (inclusive), `-- until: 17` (exclusive).
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::sql::Block;
 
 /// Of the blocks of each name the newest that is not above `version`, unless it has ended; in order of first mention.
@@ -37,7 +37,7 @@ fn numbers(block: &Block, attribute: &str) -> Option<Vec<u32>> {
 pub(super) fn check(block: &Block) -> Result<()> {
     for attribute in ["from", "until"] {
         if block.attributes.contains_key(attribute) && numbers(block, attribute).is_none() {
-            let what = format!("'{}' is no version", block.attributes[attribute]);
+            let what = format!("{} is not a valid version", quote(&block.attributes[attribute]));
             return Err(Error::usage(block.place(), what).advise("write numbers with dots: 14 or 10.6"));
         }
     }
@@ -63,6 +63,6 @@ mod tests {
     #[test]
     fn a_version_is_numbers() {
         let block = &parse_blocks("p.sql", "-- name: a\n-- from: v14\nx").unwrap()[0];
-        assert!(check(block).unwrap_err().to_string().starts_with("p.sql:1: 'v14' is no version"));
+        assert!(check(block).unwrap_err().to_string().starts_with("p.sql:1: 'v14' is not a valid version"));
     }
 }

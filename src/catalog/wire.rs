@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::error::{Error, Result};
@@ -11,6 +11,7 @@ use crate::model::{Alias, Answer, Bind, Claim, ClientBranch, Effect, Expr, Kpm, 
 
 use super::files::File;
 use super::lists::Form;
+use super::parse_selection;
 
 /// Reads a TOML file.
 ///
@@ -65,7 +66,7 @@ pub(super) struct WorkloadEntry {
     #[serde(default)]
     about: String,
     revision: u32,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "aliases")]
     aliases: Vec<Alias>,
     #[serde(default)]
     params: Vec<Param>,
@@ -109,6 +110,79 @@ pub(super) struct WorkloadEntry {
 
 fn one() -> Expr {
     Expr("1".into())
+}
+
+/// A code, or a code with the parameters that it fixes, as on the command line: `T611:org=heap`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AliasEntry {
+    Text(String),
+    Table(Alias),
+}
+
+fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>, D::Error> {
+    let alias = |entry| match entry {
+        AliasEntry::Table(alias) => Ok(alias),
+        AliasEntry::Text(text) => parse_selection(&text).map(|(code, params)| Alias { code, params }),
+    };
+    let entries = Vec::<AliasEntry>::deserialize(from)?.into_iter();
+    entries.map(alias).collect::<Result<_>>().map_err(D::Error::custom)
+}
+
+/// `engines/<engine>.toml`: what claims may ask of an engine, beside the counters of its probes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EngineFile {
+    /// Counters that no SQL gives: those of the client's library.
+    #[serde(default)]
+    pub counters: Vec<String>,
+    /// What the engine has, by name, and what that means.
+    #[serde(default)]
+    pub has: BTreeMap<String, String>,
+}
+
+/// In `workloads/<group>/<engine>.toml` what an engine cannot do of a workload, or does in another way.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OnEngine {
+    /// Prose that only this engine needs; stands below the workload's own.
+    pub about: Option<String>,
+    unsupported: Option<String>,
+    /// By drive.
+    #[serde(default)]
+    undrivable: BTreeMap<String, String>,
+    /// Defaults of parameters.
+    #[serde(default)]
+    default: BTreeMap<String, String>,
+    /// By parameter and value.
+    #[serde(default)]
+    unavailable: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl OnEngine {
+    /// Says of workloads what does not hold on `engine`.
+    ///
+    /// # Errors
+    /// A parameter that none of them has.
+    pub fn tell(&self, engine: &str, workloads: &mut [&mut Workload]) -> std::result::Result<(), String> {
+        for workload in workloads.iter_mut() {
+            workload.unsupported.extend(self.unsupported.iter().map(|reason| (engine.into(), reason.clone())));
+            let drives = self.undrivable.iter();
+            workload.undrivable.extend(drives.map(|(drive, reason)| (format!("{engine}.{drive}"), reason.clone())));
+        }
+        for name in self.default.keys().chain(self.unavailable.keys()) {
+            let params = workloads.iter_mut().flat_map(|workload| &mut workload.params);
+            let params: Vec<&mut Param> = params.filter(|param| param.name == *name).collect();
+            if params.is_empty() {
+                return Err(format!("there is no parameter '{name}'"));
+            }
+            for param in params {
+                param.engine_default.extend(self.default.get(name).map(|value| (engine.into(), value.clone())));
+                param.unavailable.extend(self.unavailable.get(name).map(|values| (engine.into(), values.clone())));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl WorkloadEntry {

@@ -5,16 +5,21 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::values::{Label, Percent, Seconds};
+use crate::model::AskedRamp;
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
+
+/// More ops per job are a typing error.
+const MOST_OPS: u64 = 1_000_000_000_000_000;
 
 /// A dynamometer for database platforms: small, well-understood workloads inside a database and from the client,
 /// from one job to saturation, turned into key performance metrics with a verdict beside every number.
 #[derive(Debug, Parser)]
 #[command(name = "dbdyno", version, propagate_version = true)]
-#[command(after_help = "Without a command: 'dbdyno run', the quick suite on the embedded SQLite engine, about two \
-minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, configuration or catalogue; 3 the target; \
-130 interrupted (what was measured is stored).")]
+#[command(
+    after_help = "Without a command: 'dbdyno run', the quick suite on the embedded engine, under three minutes.\n\nExit codes: 0 fine; 1 a check found something; 2 usage, configuration or catalogue; 3 the target; \
+130 interrupted (what was measured is stored)."
+)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -32,7 +37,7 @@ pub struct Global {
     /// Directory with workloads of your own, laid over the built-in catalogue
     #[arg(long, global = true, value_name = "DIR", env = "DBDYNO_CATALOG")]
     pub catalog: Option<PathBuf>,
-    /// Output format; which ones a command has stands in its help
+    /// Output format; the help of each command lists its formats
     #[arg(long, global = true, value_name = "FORMAT")]
     pub format: Option<String>,
     /// Colour in terminal output
@@ -61,6 +66,12 @@ pub enum Command {
     List {
         #[arg(value_enum)]
         what: Listing,
+        /// With 'workloads': what a run of this suite would do
+        #[arg(long, value_name = "SUITE")]
+        plan: Option<String>,
+        /// With --plan: the engine [default: the embedded one]
+        #[arg(long, requires = "plan")]
+        engine: Option<String>,
     },
     /// Show a workload (what it does, its SQL as it will run) or a suite (its tests, what each corresponds to)
     Show {
@@ -80,13 +91,13 @@ pub enum Command {
         #[command(subcommand)]
         what: Runs,
     },
-    /// Write a report of stored runs (--format, see 'list formats'; or by the file's ending)
+    /// Write a report of stored runs (--format, see 'list formats', or the file's extension)
     Report(ReportArgs),
     /// Compare runs with the first one: what differs, ratios with intervals, findings (--format text|markdown|html|csv|json)
     Compare(CompareArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
-    /// Write the workloads of an engine as plain scripts for its own client (psql, mariadb)
+    /// Write the workloads of an engine as plain scripts for its own client
     ExportSql(ExportArgs),
     /// Binaries of private servers: fetch them where none are installed
     Server {
@@ -116,7 +127,7 @@ pub enum Listing {
 /// What `show` shows.
 #[derive(Debug, Subcommand)]
 pub enum Show {
-    /// A workload of the catalogue
+    /// A workload of the catalogue with all that it inherits (--format text|json)
     Workload {
         /// Workload id or alias, with parameters: SRV-QUERY1, T611, TP-LIGHT:update_pct=40
         id: String,
@@ -127,12 +138,12 @@ pub enum Show {
         #[arg(long, value_enum)]
         drive: Option<DriveArg>,
     },
-    /// The tests of a suite under their published codes: what each corresponds to here, its work or time, and where it
-    /// cannot run, why (--format text|json)
+    /// The tests of a suite under their published codes: what each corresponds to here, its work or time, and why it
+    /// cannot run on an engine (--format text|json)
     Suite {
         /// Suite id: orabench, benchware, peakmarks, quick, standard, full
         id: String,
-        /// Nominal size in GB, which fixed work may depend on [default: that of the publication, else the suite's]
+        /// Nominal size in GB, on which fixed work may depend [default: that of the publication, else the suite's]
         #[arg(long, value_name = "GB", allow_hyphen_values = true)]
         size: Option<f64>,
     },
@@ -141,7 +152,7 @@ pub enum Show {
 /// Arguments of `export-sql`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Engine: postgres, mariadb
+    /// Engine with stored routines, see 'list engines'
     pub engine: String,
     /// Suite of workloads; may be given several times [default: standard, if no workload is named]
     #[arg(long, value_name = "NAME")]
@@ -155,7 +166,7 @@ pub struct ExportArgs {
     /// Seed of data and keys
     #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
     pub seed: u32,
-    /// Directory to write to; it must be empty or not there
+    /// Directory to write to; it must be empty or not exist yet
     #[arg(long, short, value_name = "DIR")]
     pub output: PathBuf,
 }
@@ -166,7 +177,7 @@ pub enum Server {
     /// Fetch a server's public binaries with your own Maven (mvn) into the cache directory; private servers find them
     #[command(disable_version_flag = true)]
     Fetch {
-        /// Engine: postgres
+        /// Engine, see 'list engines'
         engine: String,
         /// Version [default: the one that dbdyno is tested with]
         #[arg(long, value_name = "X.Y.Z")]
@@ -194,14 +205,14 @@ pub enum Runs {
     },
     /// Read runs from JSON lines, or published results from CSV
     Import {
-        /// File of 'runs export' to read; '-' is standard input
+        /// File written by 'runs export'; '-' is standard input
         #[arg(required_unless_present = "csv", conflicts_with = "csv")]
         file: Option<PathBuf>,
-        /// Published results, one row per printed number (data/reference/README.md has the form); gives a run per study,
+        /// Published results, one row per printed number (format: data/reference/README.md); makes a run per study,
         /// platform and size of the database, named after the platform
         #[arg(long, value_name = "FILE")]
         csv: Option<PathBuf>,
-        /// What is known of those platforms: columns platform, attribute, value
+        /// Facts about those platforms: columns platform, attribute, value
         #[arg(long, value_name = "FILE", requires = "csv")]
         platforms: Option<PathBuf>,
     },
@@ -216,11 +227,11 @@ pub enum Runs {
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Kind of report; 'dbdyno list reports' names them
+    /// Kind of report, see 'dbdyno list reports'
     pub kind: String,
     /// Ids, names or 'last'; RUN:SEQ is one test of a run [default: last]
     pub runs: Vec<String>,
-    /// Only the test of this number
+    /// Only the test with this number
     #[arg(long, value_name = "N")]
     pub test: Option<u32>,
     /// File to write [default: standard output]
@@ -229,7 +240,7 @@ pub struct ReportArgs {
     /// Licences and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook'; may be given several times
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
-    /// Language of 'summary' and 'datasheet': en or de
+    /// Language of the report: en or de; csv and json are always English
     #[arg(long, value_name = "LANGUAGE", default_value = "en")]
     pub language: Language,
 }
@@ -240,7 +251,8 @@ pub struct CompareArgs {
     /// Ids, names or 'last'; the first is the base
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost: 5%
+    /// Exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost: 5%. Figures without an
+    /// interval are undecided: they pass, and a line says how many
     #[arg(long, value_name = "PERCENT")]
     pub fail_below: Option<Percent>,
     /// Also write the result as JUnit XML, with the same limit [default limit: 0%]
@@ -252,6 +264,9 @@ pub struct CompareArgs {
     /// File to write [default: standard output]
     #[arg(long, short)]
     pub output: Option<PathBuf>,
+    /// Language: en or de; csv and json are always English
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    pub language: Language,
 }
 
 /// Where the loop runs.
@@ -266,10 +281,8 @@ pub enum DriveArg {
 /// What and where, of the commands that touch a target.
 #[derive(Debug, Clone, Args)]
 pub struct TargetArgs {
-    /// sqlite (an embedded database in a private file), postgres or mariadb (a private server of the installed
-    /// binaries), or the URL of an existing server: postgres://user@host:port/db, mariadb://user@host:port (password
-    /// from PGPASSWORD or MYSQL_PWD, ~/.pgpass or ~/.my.cnf, or a prompt)
-    #[arg(default_value = "sqlite")]
+    // Names, schemes and password sources are those of the engines that are compiled in.
+    #[arg(default_value = super::target::usual(), help = super::target::help())]
     pub target: String,
     /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the suite's]
     #[arg(long, value_name = "GB", allow_hyphen_values = true)]
@@ -280,13 +293,13 @@ pub struct TargetArgs {
     /// Where private databases live: chooses the storage under test
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Directory with the binaries of a private server (initdb and postgres, mariadbd)
+    /// Directory with the binaries of a private server
     #[arg(long, value_name = "DIR")]
     pub server_bin: Option<PathBuf>,
     /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only]
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// Keep the private server or file, and say how to connect
+    /// Keep the private server or file, and print how to connect
     #[arg(long)]
     pub keep: bool,
     /// Seed of data and keys
@@ -310,17 +323,21 @@ pub struct RunArgs {
     pub target: TargetArgs,
     /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto (until throughput gains less than 5 % twice)
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
-    pub jobs: Option<String>,
+    pub jobs: Option<AskedRamp>,
     /// Length of the measured window: 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", conflicts_with = "ops", allow_hyphen_values = true)]
     pub duration: Option<Seconds>,
     /// Fixed work instead of fixed time: ops per job
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_OPS))]
     pub ops: Option<u64>,
+    /// Run every test N times: each once, in an order shuffled by the seed, before any repeats. The median
+    /// counts; from 3 on the interval is over the repetitions [default: the suite's, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: Option<u32>,
     /// Time dropped before the window
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Seconds>,
-    /// Factor on the windows and the fixed work of the suites: 0.1 = a tenth of the time
+    /// Factor for the windows and the fixed work of the suites: 0.1 = a tenth of the time
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub time_scale: Option<f64>,
     /// Name of the run
@@ -329,9 +346,12 @@ pub struct RunArgs {
     /// Label of the run; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub label: Vec<Label>,
-    /// Also write a report to this file: the page (.html), or datasheet and KPM report (.md, .csv, .json, .txt)
+    /// Also write a report to this file: a page (.html), or datasheet and KPM report (.md, .csv, .json, .txt)
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Language of the datasheet and of reports: en or de; csv and json are always English
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    pub language: Language,
     /// Exit with 1 if any KPM is invalid
     #[arg(long)]
     pub strict: bool,
@@ -342,7 +362,7 @@ pub struct RunArgs {
 pub struct OverheadArgs {
     /// Numbers of jobs
     #[arg(long, default_value = "1,cores", value_name = "RAMP")]
-    pub jobs: String,
+    pub jobs: AskedRamp,
     /// Length of each measurement
     #[arg(long, default_value = "2s", value_name = "TIME")]
     pub duration: Seconds,

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::{live_table, out};
 use crate::campaign::Event;
 use crate::dataset::LoadEvent;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, visible};
 use crate::model::{Selection, TestResult};
 
 /// While it is not known how much there is to do.
@@ -65,7 +65,7 @@ impl Console {
         console
     }
 
-    /// Says something that is no event.
+    /// Says something that is not an event.
     pub fn note(&self, text: &str) {
         self.line(text);
     }
@@ -110,7 +110,7 @@ impl Console {
     /// A step of unknown length.
     fn step(&self, text: &str) {
         self.style(SPINNER);
-        self.bar.set_message(text.to_string());
+        self.bar.set_message(visible(text));
         if !self.terminal {
             self.line(text);
         }
@@ -121,7 +121,7 @@ impl Console {
         self.style(BAR);
         self.bar.set_length((total * 1000.0).max(1.0) as u64);
         self.bar.set_position((done * 1000.0).max(0.0) as u64);
-        self.bar.set_message(message);
+        self.bar.set_message(visible(&message));
     }
 
     fn test_started(&self, seq: u32, selection: &Selection, jobs: u32) {
@@ -154,7 +154,7 @@ impl Console {
             }
             LoadEvent::Phase { .. } | LoadEvent::Left { .. } => {
                 self.style(SPINNER);
-                self.bar.set_message(text);
+                self.bar.set_message(visible(&text));
             }
             LoadEvent::Reused { .. } | LoadEvent::Resumed { .. } | LoadEvent::Loaded(_) => self.line(&text),
         }
@@ -171,7 +171,7 @@ impl Console {
         drop(state);
         self.row(&row);
         let line = format!("    {error}");
-        self.line(&if self.terminal { live_table::shortened(&line, self.width) } else { line });
+        self.line(&if self.terminal { live_table::shortened(&visible(&line), self.width) } else { line });
     }
 
     /// A row of the growing table, above the bar.
@@ -183,14 +183,14 @@ impl Console {
         let header = first.then(|| live_table::header(self.width));
         self.bar.suspend(|| {
             for line in header.as_deref().into_iter().chain([row]) {
-                if self.rows_to_stdout { self.print(line) } else { out::tell(line) }
+                if self.rows_to_stdout { self.print(line) } else { out::tell_rendered(line) }
             }
         });
     }
 
     /// A line on standard output. A run does not end because its table cannot be written: that is said when it is over.
     fn print(&self, line: &str) {
-        if let Err(error) = out::print(line) {
+        if let Err(error) = out::rendered(line) {
             self.state().unwritten.get_or_insert(error);
         }
     }

@@ -1,11 +1,15 @@
-//! What every command needs: global options, the catalogue, the results file.
+//! What every command needs: global options, the catalogue, the results file, the flag that an interrupt sets.
 
 use std::io::IsTerminal;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use super::args::{Color, Global};
 use super::paths;
 use crate::catalog::Catalog;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result, quote};
+use crate::runner::Interrupt;
 use crate::store::Store;
 
 /// The context of a command.
@@ -28,8 +32,9 @@ impl Context {
     /// The results file, created if it is missing.
     ///
     /// # Errors
-    /// If it cannot be written, is damaged or newer than this program.
+    /// If it cannot be written, is damaged or newer than this program, or is to lie in a directory that is not there.
     pub fn store(&self) -> Result<Store> {
+        self.global.results.as_ref().map_or(Ok(()), |file| paths::check_parent(file, "--results"))?;
         Store::open(&paths::results_file(self.global.results.as_ref()))
     }
 
@@ -58,7 +63,7 @@ impl Context {
         if known.contains(&format) {
             return Ok(format.to_string());
         }
-        Err(Error::usage("--format", format!("'{format}' is no format of this command"))
+        Err(Error::usage("--format", format!("{} is not a format of this command", quote(format)))
             .advise(format!("choose {}", known.join(", "))))
     }
 
@@ -80,19 +85,52 @@ impl Context {
         }
     }
 
-    /// Columns that a listing must fit; none if it goes to a file or another program, which get everything.
+    /// Columns that a listing must fit; none if it goes to a file or another program, which get everything unless
+    /// COLUMNS says how wide it is.
     pub fn fit(&self) -> Option<usize> {
-        std::io::stdout().is_terminal().then(|| self.width())
+        (std::io::stdout().is_terminal() || columns_asked().is_some()).then(|| self.width())
     }
 
-    /// Columns of the terminal; 80 if it is none.
+    /// Columns of the terminal; if it is none, those that COLUMNS asks for, else 80.
     pub fn width(&self) -> usize {
         let (_, columns) = console::Term::stdout().size();
-        if std::io::stdout().is_terminal() { usize::from(columns).clamp(60, 160) } else { 80 }
+        match std::io::stdout().is_terminal() {
+            true => usize::from(columns).clamp(60, 160),
+            false => columns_asked().unwrap_or(80),
+        }
     }
+}
+
+/// What the environment says about the width of a pipe's reader.
+fn columns_asked() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok()?.parse::<usize>().ok()?;
+    (columns > 0).then(|| columns.clamp(60, 1000))
 }
 
 /// The convention of no-color.org: set and not empty.
 fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// An interrupt flag that Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) set: the first asks everything to stop
+/// and store, the second ends at once. A SIGHUP that is ignored stays so: that is what `nohup` is for.
+///
+/// # Errors
+/// If the system refuses a signal handler.
+pub fn interrupt() -> Result<Interrupt> {
+    let interrupt = Interrupt::new();
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+        // In this order: the handler that ends at once sees the flag only from the second signal on.
+        flag::register_conditional_shutdown(signal, Kind::Interrupted.exit_code().into(), interrupt.flag())
+            .and_then(|_| flag::register(signal, interrupt.flag()))
+            .map_err(|error| Error::target("signals", error.to_string()))?;
+    }
+    Ok(interrupt)
+}
+
+/// True if whoever started us has this signal ignored; false where the system does not tell.
+fn is_ignored(signal: i32) -> bool {
+    let status = procfs::process::Process::myself().and_then(|process| process.status());
+    status.is_ok_and(|status| status.sigign & (1 << (signal - 1)) != 0)
 }

@@ -1,6 +1,5 @@
 //! Files that commands write: never the results file, and whole or not at all.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
@@ -8,10 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::paths;
-use crate::error::{Error, Result};
-
-/// What SQLite appends to a database's name for the files beside it.
-const PARTS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+use crate::error::{Error, Kind, Result};
+use crate::store::files_of;
 
 /// Writes a file.
 ///
@@ -27,6 +24,7 @@ pub fn write(context: &Context, path: &Path, content: &[u8]) -> Result<()> {
 /// Of the content; if the file cannot be written or is the results file.
 pub fn stream<T>(context: &Context, path: &Path, content: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
     refuse_results(context, path)?;
+    check_parent(path)?;
     // A link goes on pointing to what is written.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let failed = |error: io::Error| unwritten(path, &error);
@@ -45,15 +43,22 @@ pub fn stream<T>(context: &Context, path: &Path, content: impl FnOnce(&mut File)
 /// Refuses the file that holds the runs, under whatever name.
 ///
 /// # Errors
-/// If it is that file, or one that SQLite has beside it.
+/// If it is that file, or one that belongs to it.
 pub fn refuse_results(context: &Context, path: &Path) -> Result<()> {
     let results = paths::results_file(context.global.results.as_ref());
-    let part = |end: &&str| PathBuf::from([results.as_os_str(), end.as_ref()].into_iter().collect::<OsString>());
-    match PARTS.iter().map(part).any(|part| is_same(&part, path)) {
+    match files_of(&results).iter().any(|part| is_same(part, path)) {
         true => Err(Error::usage(path.display().to_string(), "belongs to the results file, which holds all runs")
             .advise("name another file")),
         false => Ok(()),
     }
+}
+
+/// Refuses a file in a directory that is not there.
+///
+/// # Errors
+/// Of usage, with the directory.
+pub fn check_parent(path: &Path) -> Result<()> {
+    paths::check_parent(path, "--output").map_err(|error| Error { kind: Kind::Usage, ..error })
 }
 
 /// True for one name, and for two names of one file.

@@ -2,8 +2,10 @@
 
 use crate::analysis::cpu;
 use crate::dataset::LoadEvent;
+use crate::error::visible;
 use crate::model::{LoadResult, Selection, Status, TestResult};
 use crate::report::document::Digits;
+use crate::report::format::layout::Layout;
 use crate::report::format::number::readable;
 
 /// Widest text that every terminal shows on one line.
@@ -15,45 +17,35 @@ fn name_width(width: usize) -> usize {
     if width < WIDE { 21 } else { 30 }
 }
 
+/// The columns before the verdict, in the width of the header, with one space between them and one behind.
+fn figures(width: usize, cells: [&str; 7]) -> String {
+    let widths = vec![3, name_width(width), 4, 16, 7, 7, 4];
+    let right = vec![true, false, true, true, true, true, true];
+    let layout = Layout { heads: Vec::new(), rows: Vec::new(), widths, right };
+    layout.padded(&cells.map(String::from)).join(" ") + " "
+}
+
 /// Header of the growing table.
 pub fn header(width: usize) -> String {
-    format!(
-        "{:>3} {:<names$} {:>4} {:>16} {:>7} {:>7} {:>4} verdict",
-        "#",
-        "workload",
-        "jobs",
-        "KPM",
-        "mean",
-        "p95",
-        "cpu%",
-        names = name_width(width)
-    )
+    figures(width, ["#", "workload", "jobs", "KPM", "mean", "p95", "cpu%"]) + "verdict"
 }
 
 /// One test as a row of the growing table, at most `width` columns (but at least 80); `name` as [`name`] gives it.
 pub fn row(test: &TestResult, name: &str, width: usize, color: bool) -> String {
-    let kpm = test.kpm_value.map_or("-".into(), |value| format!("{} {}", number(value), test.kpm.unit));
+    let kpm = test.kpm_value.map_or("-".into(), |value| format!("{} {}", number(value), visible(&test.kpm.unit)));
     let latency = |us: Option<f64>| us.map_or("-".into(), duration_us);
-    let names = name_width(width);
-    let figures = format!(
-        "{:>3} {:<names$} {:>4} {:>16} {:>7} {:>7} {:>4} ",
-        test.seq,
-        shortened(name, names),
-        test.jobs,
-        kpm,
-        latency(test.latency.mean_us),
-        latency(test.latency.p95_us),
-        cpu::busy_pct(&test.window_counters).map_or_else(|_| "-".into(), |percent| format!("{percent:.0}")),
-    );
+    let (mean, p95) = (latency(test.latency.mean_us), latency(test.latency.p95_us));
+    let cpu = cpu::busy_pct(&test.window_counters).map_or_else(|_| "-".into(), |percent| format!("{percent:.0}"));
+    let name = shortened(&visible(name), name_width(width));
+    let figures = figures(width, [&test.seq.to_string(), &name, &test.jobs.to_string(), &kpm, &mean, &p95, &cpu]);
     let left = width.max(NARROW).saturating_sub(figures.chars().count());
     figures + &verdict(test, left, color)
 }
 
 /// A test that could not be measured as a row of the growing table.
 pub fn failed_row(seq: u32, name: &str, jobs: u32, width: usize) -> String {
-    let names = name_width(width);
-    let name = shortened(name, names);
-    format!("{seq:>3} {name:<names$} {jobs:>4} {:>16} {:>7} {:>7} {:>4} invalid", "-", "-", "-", "-")
+    let name = shortened(&visible(name), name_width(width));
+    figures(width, [&seq.to_string(), &name, &jobs.to_string(), "-", "-", "-", "-"]) + "invalid"
 }
 
 /// The verdict in at most `width` columns: its word, and the reason if there is room.
@@ -65,7 +57,7 @@ fn verdict(test: &TestResult, width: usize, color: bool) -> String {
         Status::Invalid => ("invalid", "31"),
     };
     let why = test.verdict.reasons.iter().find(|reason| reason.status == status && status != Status::Valid);
-    let why = why.map_or(String::new(), |reason| format!(": {}", reason.code));
+    let why = why.map_or(String::new(), |reason| format!(": {}", visible(reason.code.as_str())));
     let why = if word.len() + why.len() <= width { why } else { String::new() };
     if color { format!("\x1b[{code}m{word}\x1b[0m{why}") } else { format!("{word}{why}") }
 }
@@ -101,7 +93,7 @@ pub fn loading(event: &LoadEvent) -> String {
         LoadEvent::Resumed { table, rows_done, rows_total } => {
             let percent = 100.0 * *rows_done as f64 / (*rows_total).max(1) as f64;
             let (done, total) = (number(*rows_done as f64), number(*rows_total as f64));
-            format!("table {table}: goes on at {percent:.0} %, {done} of {total} rows are in")
+            format!("table {table}: resumes at {percent:.0} %, {done} of {total} rows are in")
         }
         LoadEvent::Left { table, phase, left_s } => format!("table {table}: {phase}, {} left", time(*left_s)),
         LoadEvent::Phase { table, phase } => format!("table {table}: {phase}"),
@@ -168,6 +160,18 @@ mod tests {
         assert_eq!(header(80).find("verdict"), row.find("invalid"));
         assert!(header(80).len() <= 80 && row.contains(" TP-LIGHT:update_pct=~ "), "{row}");
         assert!(failed_row(12, "TP-LIGHT:update_pct=40", 16, 120).contains(" TP-LIGHT:update_pct=40 "));
+    }
+
+    #[test]
+    fn no_text_acts_and_rows_stay_rows() {
+        let mut test = fixture::result();
+        let hostile = "\u{1b}[2J\n\u{202e}";
+        test.kpm.unit = hostile.into();
+        let reason = crate::model::Reason::new(Status::Invalid, hostile.to_string().into(), hostile);
+        test.verdict = crate::model::Verdict::from_reasons(vec![reason]);
+        for row in [row(&test, hostile, 120, false), failed_row(1, hostile, 1, 120)] {
+            assert!(row.contains("\\u{1b}[2J") && !row.chars().any(crate::error::acts), "{row:?}");
+        }
     }
 
     #[test]

@@ -6,21 +6,19 @@ pub mod console;
 
 pub mod context;
 pub mod file;
-mod fit;
 pub mod live_table;
 pub mod out;
 pub mod paths;
-pub mod setting;
-pub mod signals;
+pub mod request;
 pub mod target;
 pub mod values;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use args::{Cli, Command, RunArgs};
 use context::Context;
 
@@ -28,7 +26,7 @@ use context::Context;
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return no_command(&error),
+        Err(error) => return no_command(error),
     };
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,7 +44,10 @@ fn dispatch(cli: Cli) -> Result<()> {
     let context = Context { global: cli.global };
     match cli.command.unwrap_or_else(default_command) {
         Command::Run(args) => commands::run::run(&context, &args),
-        Command::List { what } => commands::list::list(&context, what),
+        Command::List { what, plan: None, .. } => commands::list::list(&context, what),
+        Command::List { what, plan: Some(suite), engine } => {
+            commands::list_plan::list(&context, what, &suite, engine.as_deref())
+        }
         Command::Show { what } => commands::show::show(&context, &what),
         Command::Load(args) => commands::data::load(&context, &args),
         Command::Verify(args) => commands::data::verify(&context, &args),
@@ -74,16 +75,34 @@ fn default_command() -> Command {
 }
 
 /// Help and version are printed as they are; an error becomes one line, with clap's tip if it has one.
-fn no_command(error: &clap::Error) -> ExitCode {
+fn no_command(error: clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return out::print(&error.render().to_string()).map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
     }
-    let rendered = error.render().to_string();
-    let error = match error.kind() {
+    let kind = error.kind();
+    let rendered = shortened(error).render().to_string();
+    let error = match kind {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => incomplete(&rendered),
         _ => usage_error(&rendered),
     };
     failed(&error)
+}
+
+/// The error with at most 80 characters of what was typed, and nothing in them that acts on a terminal.
+fn shortened(mut error: clap::Error) -> clap::Error {
+    let typed = |(kind, value): (ContextKind, &ContextValue)| match value {
+        ContextValue::String(text) if excerpt(text) != *text => Some((kind, excerpt(text))),
+        _ => None,
+    };
+    let long: Vec<_> = error.context().filter_map(typed).collect();
+    if !long.is_empty() {
+        // Suggestions repeat it.
+        error.remove(ContextKind::Suggested);
+    }
+    for (kind, text) in long {
+        error.insert(kind, ContextValue::String(text));
+    }
+    error
 }
 
 /// A command that needs another word: clap shows its help, we say where the help is.
@@ -138,7 +157,10 @@ mod tests {
     #[test]
     fn no_command_means_run_on_the_embedded_engine() {
         match default_command() {
-            Command::Run(args) => assert_eq!(args.target.target, "sqlite"),
+            Command::Run(args) => {
+                let engine = crate::engine::find(&args.target.target).unwrap();
+                assert!(engine.is_target() && engine.capabilities().in_process);
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -1,10 +1,13 @@
-//! Standard output and standard error. A reader that went away (`| head`) is no error: from then on nothing is written, and
+//! Standard output and standard error. A reader that went away (`| head`) is not an error: from then on nothing is written, and
 //! the command goes on to its own end.
 
 use std::io::{self, ErrorKind, Write};
 
-use crate::error::{Error, Kind, Result};
-use crate::report::format::text::fold;
+use serde::Serialize;
+
+use crate::error::{Error, Result, visible};
+use crate::report::format::json;
+use crate::report::format::layout::{Layout, length};
 
 /// Standard output, which takes everything once its reader is gone.
 pub struct Out;
@@ -27,16 +30,24 @@ fn read_or_gone<T>(written: io::Result<T>, gone: T) -> io::Result<T> {
     }
 }
 
-/// Prints a text, adding a newline if it does not end with one.
+/// Prints a text line by line, adding a newline if it does not end with one; nothing in it acts on the terminal.
 ///
 /// # Errors
 /// If standard output cannot be written.
 pub fn print(text: &str) -> Result<()> {
+    rendered(&text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
+}
+
+/// Prints what was made for the terminal, with its colours, adding a newline if it does not end with one.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn rendered(text: &str) -> Result<()> {
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     bytes(format!("{text}{newline}").as_bytes())
 }
 
-/// Writes what is no text, unchanged.
+/// Writes what is not text, unchanged.
 ///
 /// # Errors
 /// If standard output cannot be written.
@@ -46,8 +57,13 @@ pub fn bytes(content: &[u8]) -> Result<()> {
     })
 }
 
-/// Says a line on standard error; that nobody can hear it is no reason to stop.
+/// Says a line on standard error; that nobody can hear it is not a reason to stop. Nothing in it acts on the terminal.
 pub fn tell(line: &str) {
+    tell_rendered(&visible(line));
+}
+
+/// Says a line that was made for the terminal, with its colours.
+pub fn tell_rendered(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
@@ -55,88 +71,66 @@ pub fn tell(line: &str) {
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub fn json<T: serde::Serialize>(document: &T) -> Result<()> {
-    let text =
-        serde_json::to_string_pretty(document).map_err(|error| Error::new(Kind::Target, "json", error.to_string()))?;
-    print(&text)
+pub fn json(document: &impl Serialize) -> Result<()> {
+    rendered(&json::text(&json::value(document)))
 }
 
-/// Between two columns.
-const SEPARATOR: &str = "  ";
 /// A column is made no narrower than this.
 const NARROWEST: usize = 8;
 
 /// A plain listing: columns as wide as their longest cell.
 pub struct Table {
-    head: Vec<String>,
+    /// The head if there is one, and a row per entry.
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table with these column headers.
     pub fn new(head: &[&str]) -> Self {
-        Table { head: head.iter().map(ToString::to_string).collect(), rows: Vec::new() }
+        Table { rows: vec![head.iter().map(ToString::to_string).collect()] }
+    }
+
+    /// A table without column headers.
+    pub fn headless() -> Self {
+        Table { rows: Vec::new() }
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(|cell| visible(&cell)).collect());
     }
 
     /// The table as text, two spaces between columns, no space at line ends. If `width` is given, the widest columns are made
     /// narrower until it fits; their cells go on in further lines.
     pub fn render(&self, width: Option<usize>) -> String {
-        let lines: Vec<&Vec<String>> = std::iter::once(&self.head).chain(&self.rows).collect();
-        let longest =
-            |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
-        let mut widths: Vec<usize> = (0..self.head.len()).map(|column| longest(column).unwrap_or(0)).collect();
+        let longest_words: Vec<usize> =
+            (0..self.rows.first().map_or(0, Vec::len)).map(|column| longest_word(&self.rows, column)).collect();
+        let right = vec![false; longest_words.len()];
+        let mut layout = Layout::new(&[], self.rows.clone(), right);
         if let Some(width) = width {
-            let words: Vec<usize> = (0..self.head.len()).map(|column| longest_word(&lines, column)).collect();
-            shrink(&mut widths, &words, width);
+            // A word is cut only if it must be.
+            layout.squeeze(width, |column| longest_words[column].max(NARROWEST));
+            layout.squeeze(width, |_| NARROWEST);
         }
-        lines.into_iter().flat_map(|cells| folded(cells, &widths)).collect()
+        let lines = layout.rows.iter().flat_map(|cells| {
+            let parted = cells.iter().zip(&layout.widths).map(|(cell, &width)| parted(cell, width));
+            layout.row_lines(&parted.collect::<Vec<_>>())
+        });
+        lines.map(|line| line + "\n").collect()
     }
 }
 
-fn longest_word(lines: &[&Vec<String>], column: usize) -> usize {
-    let words = lines.iter().filter_map(|line| line.get(column)).flat_map(|cell| cell.split_whitespace());
-    words.map(|word| word.chars().count()).max().unwrap_or(0)
-}
-
-/// Takes from the widest columns what is too much for `width`; a word is cut only if it must be.
-fn shrink(widths: &mut [usize], words: &[usize], width: usize) {
-    let gaps = SEPARATOR.len() * widths.len().saturating_sub(1);
-    for least in [words, &vec![NARROWEST; words.len()]] {
-        while widths.iter().sum::<usize>() + gaps > width {
-            let wider = widths.iter_mut().zip(least).filter(|(width, least)| **width > (**least).max(NARROWEST));
-            match wider.max_by_key(|(width, _)| **width) {
-                Some((widest, _)) => *widest -= 1,
-                None => break,
-            }
-        }
-    }
+fn longest_word(rows: &[Vec<String>], column: usize) -> usize {
+    rows.iter().flat_map(|row| row[column].split_whitespace()).map(length).max().unwrap_or(0)
 }
 
 /// Lists that are longer than a line, as of numbers of jobs, may go on behind each comma.
 fn parted(cell: &str, width: usize) -> String {
-    let part = |word: &str| if word.chars().count() > width { word.replace(',', ", ") } else { word.to_string() };
+    if length(cell) <= width {
+        return cell.to_string();
+    }
+    let part = |word: &str| if length(word) > width { word.replace(',', ", ") } else { word.to_string() };
     cell.split_whitespace().map(part).collect::<Vec<_>>().join(" ")
-}
-
-/// A row in as many lines as its longest cell needs.
-fn folded(cells: &[String], widths: &[usize]) -> Vec<String> {
-    let fits = |cell: &str, width: usize| cell.chars().count() <= width;
-    let parts: Vec<Vec<String>> = cells
-        .iter()
-        .zip(widths)
-        .map(|(cell, &width)| if fits(cell, width) { vec![cell.clone()] } else { fold(&parted(cell, width), width) })
-        .collect();
-    let line = |level: usize| {
-        let part =
-            |(parts, width): (&Vec<String>, &usize)| format!("{:<width$}", parts.get(level).map_or("", String::as_str));
-        parts.iter().zip(widths).map(part).collect::<Vec<_>>().join(SEPARATOR).trim_end().to_string() + "\n"
-    };
-    (0..parts.iter().map(Vec::len).max().unwrap_or(0)).map(line).collect()
 }
 
 #[cfg(test)]

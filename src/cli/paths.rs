@@ -1,6 +1,8 @@
 //! Where things lie by default (one state directory, with the results file and the private databases), and the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result, excerpt};
 
 /// `$DBDYNO_HOME`; else `/var/lib/dbdyno` for root (a private server's user must be able to reach it), else
 /// `$XDG_DATA_HOME/dbdyno` or `~/.local/share/dbdyno`.
@@ -9,7 +11,7 @@ pub fn state_dir() -> PathBuf {
     if let Some(home) = var("DBDYNO_HOME") {
         return home;
     }
-    if rustix::process::geteuid().is_root() {
+    if crate::host::is_root() {
         return PathBuf::from("/var/lib/dbdyno");
     }
     let data_home = var("XDG_DATA_HOME").or_else(|| Some(var("HOME")?.join(".local/share")));
@@ -25,6 +27,23 @@ pub fn results_file(given: Option<&PathBuf>) -> PathBuf {
 pub fn data_dir(given: Option<&PathBuf>) -> PathBuf {
     let dir = given.cloned().unwrap_or_else(|| state_dir().join("data"));
     std::path::absolute(&dir).unwrap_or(dir)
+}
+
+/// Refuses a place whose directory is not there: it is rather a typing error than to be made.
+///
+/// # Errors
+/// Names the directory, and the option that says where.
+pub fn check_parent(path: &Path, option: &str) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match parent.try_exists() {
+        Ok(false) => Err(Error::target(
+            path.display().to_string(),
+            format!("there is no directory {}", excerpt(&parent.to_string_lossy())),
+        )
+        .advise(format!("create it, or choose another place with {option}"))),
+        // Whatever else is wrong with it shows when it is used.
+        Ok(true) | Err(_) => Ok(()),
+    }
 }
 
 /// The command line, to be pasted into a shell. Passwords are refused on it, so it holds none.
@@ -48,9 +67,9 @@ mod tests {
 
     #[test]
     fn words_that_mean_something_to_a_shell_are_quoted() {
-        let words = ["--jobs", "1,2", "postgres://me@h/d?a=1&b=2", "a b", "it's", "", "größe", "$HOME", "~"];
+        let words = ["--jobs", "1,2", "x://me@h/d?a=1&b=2", "a b", "it's", "", "größe", "$HOME", "~"];
         let quoted = words.map(quoted).join(" ");
-        let expected = r"--jobs 1,2 'postgres://me@h/d?a=1&b=2' 'a b' 'it'\''s' '' größe '$HOME' '~'";
+        let expected = r"--jobs 1,2 'x://me@h/d?a=1&b=2' 'a b' 'it'\''s' '' größe '$HOME' '~'";
         assert_eq!(quoted, expected);
     }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::engine::{ENGINES, Engine};
-use crate::error::{Error, Result};
-use crate::model::Target;
+use crate::error::{Error, Result, quote};
+use crate::model::{Capabilities, Target};
 
 /// What the arguments say about where.
 pub struct Where {
@@ -13,47 +13,86 @@ pub struct Where {
     pub port: Option<u16>,
 }
 
+/// Name and capabilities of every engine with a database behind it.
+fn targets() -> impl Iterator<Item = (&'static str, Capabilities)> {
+    ENGINES.iter().filter(|engine| engine.is_target()).map(|engine| (engine.name(), engine.capabilities()))
+}
+
+/// The target if none is given: an embedded engine, if one is compiled in.
+pub fn usual() -> &'static str {
+    targets().find(|(_, can)| can.in_process).or_else(|| targets().next()).map_or("", |(name, _)| name)
+}
+
+/// What a TARGET may be.
+pub fn help() -> String {
+    let names = |private| {
+        targets()
+            .filter(|(_, can)| can.private_server == private)
+            .map(|(name, _)| name)
+            .collect::<Vec<_>>()
+            .join(" or ")
+    };
+    let passwords: Vec<_> = targets().filter_map(|(_, can)| can.passwords).map(|from| from.to_string()).collect();
+    format!(
+        "{} (an embedded database in a private file), {} (a private server of the installed binaries), or the URL of an \
+         existing server: {} (password from {}, or a prompt)",
+        names(false),
+        names(true),
+        urls().join(", "),
+        passwords.join(", ")
+    )
+}
+
+/// A URL of each engine.
+fn urls() -> Vec<String> {
+    let schemes = targets().filter_map(|(_, can)| can.url_schemes.first());
+    schemes.map(|scheme| format!("{scheme}://user@host:port/database")).collect()
+}
+
 /// Reads the TARGET argument.
 ///
 /// # Errors
 /// Unknown engine or URL scheme, naming what exists; a URL that carries a password.
-pub fn parse(text: &str, place: Where) -> Result<Target> {
+pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> {
     if let Some((scheme, rest)) = text.split_once("://") {
         return existing(text, scheme, rest);
     }
-    let engine =
-        ENGINES.iter().find(|engine| engine.name() == text.to_ascii_lowercase()).ok_or_else(|| unknown(text))?;
+    let named = |engine: &&&dyn Engine| engine.name() == text.to_ascii_lowercase();
+    let engine = *ENGINES.iter().find(named).ok_or_else(|| unknown(text))?;
     if !engine.is_target() {
-        return Err(Error::usage("TARGET", format!("'{text}' holds no data and measures our own loop only"))
+        return Err(Error::usage("TARGET", format!("{} holds no data and measures our own loop only", quote(text)))
             .advise("run 'dbdyno overhead'"));
     }
     let name = engine.name().to_string();
     let Where { data_dir, server_bin, port } = place;
-    Ok(if engine.capabilities().private_server {
-        Target::Private { engine: name, data_dir, server_bin, port }
-    } else {
-        Target::Embedded { engine: name, data_dir }
-    })
+    let target = match engine.capabilities().private_server {
+        true => Target::Private { engine: name, data_dir, server_bin, port },
+        false => Target::Embedded { engine: name, data_dir },
+    };
+    Ok((target, engine))
 }
 
-fn existing(url: &str, scheme: &str, rest: &str) -> Result<Target> {
+fn existing(url: &str, scheme: &str, rest: &str) -> Result<(Target, &'static dyn Engine)> {
     let speaks = |engine: &&&dyn Engine| engine.capabilities().url_schemes.contains(&scheme);
-    let engine = ENGINES.iter().find(speaks).ok_or_else(|| {
+    let engine = *ENGINES.iter().find(speaks).ok_or_else(|| {
         let schemes: Vec<_> = ENGINES.iter().flat_map(|engine| engine.capabilities().url_schemes).copied().collect();
         Error::usage("TARGET", format!("there is no engine for URLs of the scheme {}", quoted(scheme)))
             .advise(format!("known: {}", schemes.join(", ")))
     })?;
     match password(rest) {
-        Password::None => Ok(Target::Existing { engine: engine.name().to_string(), url: url.to_string() }),
-        Password::Likely => Err(seen("the URL holds a password")),
-        Password::Possible => Err(seen("a ':' of the URL is followed by no port: by what may be a password")),
+        Password::None => Ok((Target::Existing { engine: engine.name().to_string(), url: url.to_string() }, engine)),
+        Password::Likely => Err(seen(engine, "the URL holds a password")),
+        Password::Possible => {
+            Err(seen(engine, "the URL has a ':' followed by something that is not a port and may be a password"))
+        }
     }
 }
 
 /// The URL itself must not be echoed: it holds the password.
-fn seen(what: &str) -> Error {
+fn seen(engine: &dyn Engine, what: &str) -> Error {
+    let sources = engine.capabilities().passwords.map_or(String::new(), |sources| format!(" and use {sources}, or"));
     Error::usage("TARGET", format!("{what}, which every user of this machine can see"))
-        .advise("leave it out and set PGPASSWORD or MYSQL_PWD, use ~/.pgpass or ~/.my.cnf, or type it when asked")
+        .advise(format!("leave it out{sources} type it when asked"))
 }
 
 /// Whether a URL holds a password.
@@ -95,16 +134,19 @@ fn has_user(tail: &str) -> bool {
 
 /// A word as it was typed, but not if it may be a URL with a password.
 fn quoted(text: &str) -> String {
-    if text.contains([':', '@']) { "what was given".into() } else { format!("'{text}'") }
+    if text.contains([':', '@']) { "what was given".into() } else { quote(text) }
 }
 
 fn unknown(text: &str) -> Error {
-    let names: Vec<_> = ENGINES.iter().filter(|engine| engine.is_target()).map(|engine| engine.name()).collect();
+    let names: Vec<_> = targets().map(|(name, _)| name).collect();
     let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(a, text).total_cmp(&strsim::jaro_winkler(b, text)));
     let hint = nearest.filter(|name| strsim::jaro_winkler(name, text) > 0.75);
     let question = hint.map_or(String::new(), |name| format!("did you mean '{name}'? "));
-    Error::usage("TARGET", format!("{} is no engine and no URL", quoted(text)))
-        .advise(format!("{question}known: {}, or a URL such as postgres://user@host:port/db", names.join(", ")))
+    Error::usage("TARGET", format!("{} is neither an engine nor a URL", quoted(text))).advise(format!(
+        "{question}known: {}, or a URL ({})",
+        names.join(", "),
+        urls().join(", ")
+    ))
 }
 
 #[cfg(test)]
@@ -112,7 +154,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Target> {
-        parse(text, Where { data_dir: "/data".into(), server_bin: None, port: None })
+        parse(text, Where { data_dir: "/data".into(), server_bin: None, port: None }).map(|(target, _)| target)
+    }
+
+    /// Where the password of a URL may stand instead.
+    fn source(url: &str) -> &'static str {
+        if url.starts_with("postgres") { "PGPASSWORD or ~/.pgpass" } else { "MYSQL_PWD or [client] of ~/.my.cnf" }
     }
 
     #[test]
@@ -131,7 +178,7 @@ mod tests {
         for url in ["postgres://me:secret@db/app", "postgres://db/app?user=me&password=secret", "mysql://me:secret@db"]
         {
             let error = read(url).unwrap_err().to_string();
-            assert!(error.contains("PGPASSWORD or MYSQL_PWD") && !error.contains("secret"), "{error}");
+            assert!(error.contains(source(url)) && !error.contains("secret"), "{error}");
         }
     }
 
@@ -150,7 +197,7 @@ mod tests {
             "mysql://db?user=me&pwd=secret",
         ] {
             let error = read(url).unwrap_err().to_string();
-            assert!(error.contains("PGPASSWORD or MYSQL_PWD"), "{error}");
+            assert!(error.contains(source(url)), "{error}");
             assert!(!error.contains("sec") && !error.contains("ret@"), "{error}");
         }
         for text in ["me:secret@db/app", "postgres//me:secret@db", "me:secret@db://app"] {

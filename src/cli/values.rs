@@ -2,6 +2,11 @@
 
 use std::str::FromStr;
 
+use crate::error::quote;
+
+/// No test takes a year: more is a typing error.
+const MOST_S: f64 = 365.0 * 86_400.0;
+
 /// A duration in seconds: `10s`, `500ms`, `2m`, `1m30s`, or a plain number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seconds(pub f64);
@@ -10,18 +15,9 @@ impl FromStr for Seconds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let seconds = match text.parse::<f64>() {
-            Ok(number) => number,
-            Err(_) => text
-                .parse::<jiff::SignedDuration>()
-                .map_err(|_| format!("'{text}' is no duration; write 10s, 500ms or 2m"))?
-                .as_secs_f64(),
-        };
-        if seconds.is_finite() && seconds >= 0.0 {
-            Ok(Seconds(seconds))
-        } else {
-            Err(format!("'{text}' is no duration; write 10s, 500ms or 2m"))
-        }
+        let spelled = || text.parse::<jiff::SignedDuration>().ok().map(|duration| duration.as_secs_f64());
+        let seconds = text.parse().ok().or_else(spelled).filter(|seconds| (0.0..=MOST_S).contains(seconds));
+        seconds.map(Seconds).ok_or_else(|| format!("{} is not a valid duration; write 10s, 500ms or 2m", quote(text)))
     }
 }
 
@@ -33,10 +29,11 @@ impl FromStr for Percent {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = text.trim().trim_end_matches('%').trim().parse::<f64>();
+        let number = text.trim();
+        let number = number.strip_suffix('%').unwrap_or(number).trim().parse::<f64>();
         match number {
             Ok(percent) if (0.0..100.0).contains(&percent) => Ok(Percent(percent / 100.0)),
-            _ => Err(format!("'{text}' is no percentage; write 5%")),
+            _ => Err(format!("{} is not a valid percentage; write 5%", quote(text))),
         }
     }
 }
@@ -56,7 +53,7 @@ impl FromStr for Label {
             Some((key, value)) if !key.trim().is_empty() => {
                 Ok(Label { key: key.trim().to_string(), value: value.trim().to_string() })
             }
-            _ => Err(format!("'{text}' is no label; write key=value")),
+            _ => Err(format!("{} is not a valid label; write key=value", quote(text))),
         }
     }
 }
@@ -70,7 +67,7 @@ mod tests {
         for (text, seconds) in [("10s", 10.0), ("500ms", 0.5), ("2m", 120.0), ("1m30s", 90.0), ("3", 3.0)] {
             assert_eq!(text.parse(), Ok(Seconds(seconds)), "{text}");
         }
-        for junk in ["", "ten", "-1s", "10 parsecs", "inf"] {
+        for junk in ["", "ten", "-1s", "10 parsecs", "inf", "nan", "1e300", "9999999h", "1e-300s", "1s1s", "--1"] {
             assert!(junk.parse::<Seconds>().is_err(), "{junk}");
         }
     }
@@ -78,7 +75,7 @@ mod tests {
     #[test]
     fn percentages_with_and_without_the_sign() {
         assert_eq!(("5%".parse(), "2.5".parse()), (Ok(Percent(0.05)), Ok(Percent(0.025))));
-        for junk in ["", "%", "-1%", "100%", "NaN", "five"] {
+        for junk in ["", "%", "-1%", "100%", "NaN", "five", "5%%", "5 % %", "%5", "inf", "1e300"] {
             assert!(junk.parse::<Percent>().is_err(), "{junk}");
         }
     }

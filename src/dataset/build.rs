@@ -10,8 +10,8 @@ use crate::error::{Error, Kind, Result};
 use crate::model::LoadResult;
 
 use super::forecast::Forecast;
-use super::load::{self, Meter};
-use super::{Checksum, LoadEvent, Site, Table, Watch, chunks, state, verify};
+use super::load::{self, Meter, Pace};
+use super::{Checksum, LoadEvent, Site, Table, Watch, chunks, state};
 
 /// How often a phase that counts nothing tells the time left.
 const NEWS: Duration = Duration::from_secs(1);
@@ -30,34 +30,9 @@ pub(super) struct Builder<'a> {
     pace: Pace,
 }
 
-/// How far the whole load is.
-pub(super) struct Pace {
-    start: Instant,
-    forecast: Mutex<Forecast>,
-}
-
-impl Pace {
-    fn forecast(&self) -> std::sync::MutexGuard<'_, Forecast> {
-        self.forecast.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    /// Seconds left over all tables and phases; infinite while nothing is known.
-    pub(super) fn left_s(&self) -> f64 {
-        self.forecast().left_s(self.start.elapsed().as_secs_f64()).unwrap_or(f64::INFINITY)
-    }
-
-    pub(super) fn rows_loaded(&self, rows: u64) {
-        self.forecast().rows_loaded(rows);
-    }
-
-    fn next_phase(&self) {
-        self.forecast().next_phase(self.start.elapsed().as_secs_f64());
-    }
-}
-
 impl<'a> Builder<'a> {
     pub(super) fn new(site: &'a Site<'a>, sessions: u32, watch: Watch<'a>, forecast: Forecast) -> Self {
-        Builder { site, sessions, watch, pace: Pace { start: Instant::now(), forecast: Mutex::new(forecast) } }
+        Builder { site, sessions, watch, pace: Pace::new(forecast) }
     }
 
     /// Loads a table from where it is; `id` identifies its rows.
@@ -73,7 +48,7 @@ impl<'a> Builder<'a> {
             (self.watch.events)(LoadEvent::Resumed { table: table.name.clone(), rows_done, rows_total });
         }
         let phase = Mutex::new("rows");
-        let loaded = self.attended(table, &phase, || self.build(table, id, begun, &rows_in, &phase));
+        let loaded = self.watched(table, &phase, || self.build(table, id, begun, &rows_in, &phase));
         let loaded = loaded.map_err(|error| self.broke_off(table, rows_in.load(Relaxed), error))?;
         (self.watch.events)(LoadEvent::Loaded(loaded.clone()));
         Ok(loaded)
@@ -89,7 +64,7 @@ impl<'a> Builder<'a> {
 
     /// Runs `work`. Meanwhile the time left is told in phases that count nothing, and once the watcher cancels,
     /// statements that run are cancelled until `work` returns.
-    fn attended<T>(&self, table: &Table, phase: &Mutex<&'static str>, work: impl FnOnce() -> T) -> T {
+    fn watched<T>(&self, table: &Table, phase: &Mutex<&'static str>, work: impl FnOnce() -> T) -> T {
         let mut told = Instant::now();
         let look = || {
             let phase = *phase.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -99,7 +74,7 @@ impl<'a> Builder<'a> {
                 (self.watch.events)(LoadEvent::Left { table, phase, left_s });
             }
         };
-        engine::attended(self.site.db, self.watch.cancel, look, work)
+        engine::cancellable(self.site.db, self.watch.cancel, look, work)
     }
 
     fn build(
@@ -134,7 +109,7 @@ impl<'a> Builder<'a> {
         let analyze_s = timed(|| site.execute(session, "analyze", &values).map(|_| ()))?;
         enter("verify");
         let checksum = Checksum::of_table(table.rows, u64::from(self.sessions));
-        verify::check_rows(site, session, table, &checksum, true)?;
+        super::checksum::check_rows(site, session, table, &checksum, true)?;
         self.stop_if_cancelled()?;
         let (table_bytes, index_bytes) = state::sizes(site, session, table)?;
         let load = LoadResult {
@@ -184,11 +159,11 @@ impl<'a> Builder<'a> {
         let name = table.full_name(&self.site.recipe);
         if self.site.lasting && rows_in > 0 && error.kind != Kind::Check {
             let what = format!("{what}; {rows_in} of {} rows of table {name} are in and stay", table.rows.table_rows);
-            let go_on = "run it again to go on there, or remove them with 'dbdyno clean'";
+            let go_on = "run it again to resume, or remove them with 'dbdyno clean'";
             let advice = [error.advice.as_str(), go_on].into_iter().filter(|text| !text.is_empty());
             return Error::new(kind, error.place, what).advise(advice.collect::<Vec<_>>().join("; then "));
         }
-        let fate = if self.forget(table).is_ok() { "was dropped again" } else { "could not be dropped" };
+        let fate = if self.forget(table).is_ok() { "was dropped" } else { "could not be dropped" };
         Error::new(kind, error.place, format!("{what}; table {name} {fate}")).advise(error.advice)
     }
 }

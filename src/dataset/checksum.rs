@@ -1,9 +1,13 @@
-//! Checksums of a table, computed here from the row function and in SQL by the data set's `checksum` block.
+//! Checksums of a table, computed here from the row function and in SQL by the data set's `checksum` block; one is held
+//! against the other.
 
 use std::fmt;
 use std::ops::Range;
 
-use crate::engine::Rows;
+use super::ensure::tables;
+use super::{Request, Site, Table};
+use crate::engine::{Rows, Session};
+use crate::error::{self, Error, Kind};
 use crate::model::rows::{PAD, Row, RowFunction};
 
 /// Names of the sums, as the columns of the `checksum` block; the last [`MUTABLE`] change when workloads update.
@@ -62,7 +66,7 @@ impl Checksum {
         let mut sums = Checksum::default();
         for (sum, name) in sums.0.iter_mut().zip(NAMES) {
             let value = rows.get(0, name).unwrap_or("0");
-            *sum = value.parse().map_err(|_| format!("checksum column {name} is '{value}', no whole number"))?;
+            *sum = value.parse().map_err(|_| format!("checksum column {name} is '{value}', not a whole number"))?;
         }
         Ok(sums)
     }
@@ -109,6 +113,38 @@ impl fmt::Display for Checksum {
         let pairs: Vec<_> = NAMES.iter().zip(self.0).map(|(name, sum)| format!("{name}={sum}")).collect();
         f.write_str(&pairs.join(" "))
     }
+}
+
+/// Checks every table of `request` completely: row count and the sums of all columns that no workload changes.
+///
+/// # Errors
+/// Of kind `Check` with the table and what differs; the engine's if a table cannot be read.
+pub fn verify(site: &Site<'_>, request: &Request) -> error::Result<()> {
+    let mut session = site.session()?;
+    for table in tables(&site.recipe, request) {
+        let expected = Checksum::of_table(table.rows, u64::from(request.sessions));
+        check_rows(site, session.as_mut(), &table, &expected, false)?;
+    }
+    Ok(())
+}
+
+/// Compares a table's checksum with what it must be; see [`Checksum::differences`] for `loaded`.
+pub(super) fn check_rows(
+    site: &Site<'_>,
+    session: &mut dyn Session,
+    table: &Table,
+    expected: &Checksum,
+    loaded: bool,
+) -> error::Result<()> {
+    let place = format!("{}: table {}", site.label, table.full_name(&site.recipe));
+    let rows = site.query(session, "checksum", &table.values(&site.recipe))?;
+    let found = Checksum::from_rows(&rows).map_err(|what| Error::new(Kind::Check, place.clone(), what))?;
+    let differences = found.differences(expected, loaded);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let what = format!("the rows are not those of the row function: {}", differences.join(", "));
+    Err(Error::new(Kind::Check, place, what).advise("run 'dbdyno clean', then load again"))
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use serde::Deserialize;
 
 use crate::engine::{Database, EngineError, ErrorClass, Rows, Session};
 use crate::error::{Error, Result};
+use crate::fit::is_used_up;
 use crate::model::TableRef;
 use crate::model::rows::{PAD, RowFunction, table_rows};
 use crate::sql::Values;
 
-use super::{Recipe, space};
+use super::Recipe;
 
 /// `dataset.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -64,7 +65,7 @@ impl Site<'_> {
     pub fn failed(&self, error: EngineError) -> Error {
         let full = match error.class {
             ErrorClass::DiskFull => true,
-            ErrorClass::Lost => space::is_used_up(self.db.storage_path().as_deref()),
+            ErrorClass::Lost => is_used_up(self.db.storage_path().as_deref()),
             _ => false,
         };
         let error = error.at(self.label);

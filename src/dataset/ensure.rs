@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::engine::Session;
 use crate::error::Result;
+use crate::fit;
 use crate::model::rows::ROW_STEP;
 use crate::model::{Facts, LoadResult, TableRef};
 
@@ -13,7 +14,7 @@ use super::build::{Begun, Builder};
 use super::forecast::{Forecast, Todo};
 use super::state::Remembered;
 use super::{
-    Checksum, LoadEvent, LoadedDataset, Lock, Recipe, Request, Site, Table, Watch, chunks, clean, load, space, state,
+    Checksum, LoadEvent, LoadedDataset, Lock, Recipe, Request, Site, Table, Watch, chunks, clean, load, state,
 };
 
 /// What there is of a table before loading.
@@ -44,7 +45,8 @@ pub fn ensure(site: &Site<'_>, lock: &Lock, request: &Request, watch: Watch<'_>)
     let found = look(site, &tables)?;
     let missing = || tables.iter().zip(&found).filter(|(_, found)| !matches!(found, Found::Complete(_)));
     if missing().next().is_some() {
-        space::check(site, missing().map(|(table, found)| table.rows.table_rows - found.rows_in()).sum())?;
+        let rows = missing().map(|(table, found)| table.rows.table_rows - found.rows_in()).sum();
+        fit::check_load(rows, site.db.storage_path().as_deref(), site.label)?;
     }
     let todo = missing().map(|(table, found)| {
         let rows = table.rows.table_rows;

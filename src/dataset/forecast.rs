@@ -1,7 +1,7 @@
 //! How long a load takes still, over all tables and phases: pure.
 
-/// What a phase costs per row of its table, in the time that one row takes to load. Measured on PostgreSQL and SQLite
-/// (docs/decisions/0002-loading.md); only the time left rests on it, and the less, the further the load is.
+/// What a phase costs per row of its table, in the time that one row takes to load. Measured on a server and
+/// embedded (docs/decisions/0002-loading.md); only the time left rests on it, and the less, the further the load is.
 const INDEX: f64 = 0.2;
 const STATISTICS: f64 = 0.4;
 const VERIFY: f64 = 0.3;

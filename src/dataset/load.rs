@@ -1,32 +1,58 @@
 //! Loads the rows of one table in chunks by several sessions, then builds its indexes side by side.
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use crate::error::Result;
+use crate::fit;
 use crate::model::rows::ROW_BYTES;
 
-use super::build::Pace;
+use super::forecast::Forecast;
 use super::{LoadEvent, Site, Table, Watch, chunks};
 
 /// A progress event at most every so many rows.
 const PROGRESS_ROWS: u64 = 20_000;
 
-/// Sessions that the server must still take while we load: one to note what is done, one to cancel after an interrupt.
-const OTHER_SESSIONS: u32 = 2;
-
 /// Sessions that really load: one where the engine has a single writer.
 pub(super) fn sessions(site: &Site<'_>, wanted: u32) -> u32 {
-    if site.recipe.capabilities.parallel_load { within_room(site, wanted) } else { 1 }
+    if site.recipe.capabilities.parallel_load { fitting(site, wanted) } else { 1 }
 }
 
-/// So many, or what the server has room for; one at least.
-fn within_room(site: &Site<'_>, wanted: u32) -> u32 {
-    let room = site.db.session_room().ok().flatten();
-    room.map_or(wanted, |room| wanted.min(room.free.saturating_sub(OTHER_SESSIONS))).max(1)
+/// So many, or what the server still takes.
+fn fitting(site: &Site<'_>, wanted: u32) -> u32 {
+    fit::load_sessions(wanted, site.db.sessions_left().ok().flatten().as_ref())
+}
+
+/// How far the whole load is.
+pub(super) struct Pace {
+    start: Instant,
+    forecast: Mutex<Forecast>,
+}
+
+impl Pace {
+    pub(super) fn new(forecast: Forecast) -> Self {
+        Pace { start: Instant::now(), forecast: Mutex::new(forecast) }
+    }
+
+    fn forecast(&self) -> MutexGuard<'_, Forecast> {
+        self.forecast.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Seconds left over all tables and phases; infinite while nothing is known.
+    pub(super) fn left_s(&self) -> f64 {
+        self.forecast().left_s(self.start.elapsed().as_secs_f64()).unwrap_or(f64::INFINITY)
+    }
+
+    fn rows_loaded(&self, rows: u64) {
+        self.forecast().rows_loaded(rows);
+    }
+
+    pub(super) fn next_phase(&self) {
+        self.forecast().next_phase(self.start.elapsed().as_secs_f64());
+    }
 }
 
 /// Loads chunks of a table, each in its own transaction that notes it. After a failure the other sessions stop.
@@ -66,7 +92,7 @@ pub(super) fn indexes(site: &Site<'_>, table: &Table, watch: Watch<'_>) -> Resul
     let prepare = site.recipe.sql("session.index", &values)?;
     // All at once rather than one per core: builds wait for reads and log writes, and their scans of the table go along
     // with one another (a fifth less time on 2 cores).
-    let sessions = if site.recipe.capabilities.parallel_index { within_room(site, statements.len() as u32) } else { 1 };
+    let sessions = if site.recipe.capabilities.parallel_index { fitting(site, statements.len() as u32) } else { 1 };
     in_parallel(statements.len(), sessions, watch.cancel, |at| {
         let mut session = site.db.session()?;
         if let Some(sql) = &prepare {

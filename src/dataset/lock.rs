@@ -75,7 +75,7 @@ fn hold(site: &Site<'_>, sql: &str, deadline: Instant) -> Result<Held> {
         match try_take(session.as_mut(), sql) {
             Ok(true) => return Ok(Held::By(session)),
             Ok(false) => {}
-            // MariaDB in a Galera cluster: then only a dbdyno with a statement under way is seen.
+            // A server that has no such locks, as in some clusters: then only a dbdyno with a statement under way is seen.
             Err(error) if matches!(error.class, ErrorClass::Statement | ErrorClass::Privilege) => {
                 return Ok(Held::Nothing);
             }
@@ -110,6 +110,6 @@ fn await_leftovers(site: &Site<'_>, deadline: Instant) -> Result<()> {
 }
 
 fn at_work(site: &Site<'_>, who: &str, or_else: &str) -> Error {
-    Error::target(site.label, format!("another dbdyno is at work in this database{who}"))
-        .advise(format!("wait for its end{or_else}"))
+    Error::target(site.label, format!("another dbdyno is using this database{who}"))
+        .advise(format!("wait until it ends{or_else}"))
 }

@@ -8,31 +8,25 @@ use std::sync::atomic::AtomicBool;
 use crate::model::{Facts, LoadResult, TableRef};
 
 mod build;
+mod cache;
 mod checksum;
 mod chunks;
 mod clean;
 mod definition;
 mod ensure;
-mod files;
 mod forecast;
 mod load;
 mod lock;
 mod recipe;
-mod space;
 mod state;
-mod verify;
-mod warm;
 
-pub use checksum::Checksum;
+pub use cache::{files, system_cached_files, warm};
+pub use checksum::{Checksum, verify};
 pub use clean::{Cleaned, drop_all};
 pub use definition::{Definition, Site, Table};
 pub use ensure::{data_set_id, ensure, tables};
-pub use files::files;
 pub use lock::Lock;
 pub use recipe::{Recipe, STANDARD};
-pub use space::needed_for as needed_bytes;
-pub use verify::verify;
-pub use warm::warm;
 
 /// What is to be there.
 #[derive(Debug, Clone, PartialEq)]

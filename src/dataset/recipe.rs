@@ -1,8 +1,9 @@
 //! The data set on one engine: its definition and its statements, without a database.
 
 use crate::catalog::DataSet;
-use crate::engine::{Capabilities, Engine};
-use crate::error::{Error, Result};
+use crate::engine::Engine;
+use crate::error::{Error, Result, quote};
+use crate::model::Capabilities;
 use crate::sql::{Block, BlockSet, Values, statement, substitute};
 
 use super::Definition;
@@ -31,7 +32,7 @@ impl<'a> Recipe<'a> {
     fn block(&self, name: &str, values: &Values) -> Result<&'a Block> {
         let own = values.get("org").and_then(|org| self.blocks.get(self.engine, &format!("{name}.{org}")));
         own.or_else(|| self.blocks.get(self.engine, name)).ok_or_else(|| {
-            let what = format!("the data set has no SQL block '{name}' for engine {}", self.engine);
+            let what = format!("the data set has no SQL block {name} for engine {}", self.engine, name = quote(name));
             Error::usage(format!("catalog/datasets/{}", self.definition.id), what)
         })
     }

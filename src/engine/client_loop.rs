@@ -84,7 +84,7 @@ pub struct Transaction {
 /// the broken slice did before is reported.
 ///
 /// # Errors
-/// What ended the job early; class `Statement` if the job's code is no client code or a bind cannot be evaluated.
+/// What ended the job early; class `Statement` if the job's code is not client code or a bind cannot be evaluated.
 pub fn drive<S: ClientSession>(
     order: &JobOrder<'_>,
     pacer: &mut dyn Pacer,

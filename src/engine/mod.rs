@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use secrecy::SecretString;
+
 use crate::error::{Error, Kind};
 use crate::model::rows::RowFunction;
-use crate::model::{Counters, Drive, Facts, JobCode, Tally, Target};
+use crate::model::{Capabilities, Counters, Drive, Facts, JobCode, Tally, Target};
 use crate::stats::LatencyHistogram;
 
-mod attend;
+mod cancel;
 pub mod client_loop;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
@@ -22,9 +24,6 @@ pub mod null;
 pub mod postgres;
 #[cfg(any(feature = "mariadb", feature = "postgres"))]
 mod remote;
-#[cfg_attr(not(any(feature = "mariadb", feature = "postgres")), allow(dead_code))]
-mod room;
-mod running;
 #[cfg(any(feature = "mariadb", feature = "postgres"))]
 mod slices;
 #[cfg(feature = "sqlite")]
@@ -46,59 +45,12 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }
 
-pub use attend::attended;
-
-pub use crate::sql::Placeholder;
-pub use room::SessionRoom;
-
-/// What an engine can do, asked instead of its name.
-#[derive(Debug, Clone, Copy)]
-pub struct Capabilities {
-    /// Drives it has; the first is the default.
-    pub drives: &'static [Drive],
-    /// A commit inside a stored routine is waited for, as one of a client is. Where it is not, a committing workload's
-    /// routine is one op, called once per op.
-    pub commits_in_routine: bool,
-    /// Placeholder style of prepared statements.
-    pub placeholder: Placeholder,
-    /// Put before our own object names: `dbdyno.` or nothing.
-    pub prefix: &'static str,
-    /// Table organisations of the data set, the default first: `heap`, `rowid`, ...
-    pub orgs: &'static [&'static str],
-    /// Organisations that the catalogue knows ([`ORGS`]) and the engine lacks, each with the reason.
-    pub lacking_orgs: &'static [(&'static str, &'static str)],
-    /// Several streams can load one table at the same time; else there is a single writer.
-    pub parallel_load: bool,
-    /// Several indexes of one table can be built at the same time.
-    pub parallel_index: bool,
-    /// The engine runs inside our process: its CPU use is ours, so our process is no separate limit.
-    pub in_process: bool,
-    /// URL schemes of existing servers (`postgres`, `postgresql`); empty for embedded engines.
-    pub url_schemes: &'static [&'static str],
-    /// A private server can be created from installed binaries.
-    pub private_server: bool,
+/// The settings that a datasheet has room for, by engine.
+pub fn key_settings() -> BTreeMap<&'static str, &'static [&'static str]> {
+    ENGINES.iter().map(|engine| (engine.name(), engine.capabilities().key_settings)).collect()
 }
 
-/// Table organisations that workloads may ask for. An engine has each of them or says why it lacks it; an engine may
-/// have a default of its own that is none of them.
-pub const ORGS: [&str; 7] = ["heap", "iot", "hash", "heap-list", "iot-list", "range-list", "range-hash"];
-
-impl Capabilities {
-    /// The organisation of tables if none is chosen.
-    pub fn default_org(&self) -> &'static str {
-        self.orgs.first().copied().unwrap_or("default")
-    }
-
-    /// Why tables of this organisation cannot be had, if they cannot.
-    pub fn lacks_org(&self, org: &str) -> Option<String> {
-        if self.orgs.contains(&org) {
-            return None;
-        }
-        let reason = self.lacking_orgs.iter().find(|(lacking, _)| *lacking == org).map(|(_, reason)| *reason);
-        let known = || format!("it is no table organisation of this engine, which has {}", self.orgs.join(", "));
-        Some(format!("org={org} is not available: {}", reason.map_or_else(known, str::to_string)))
-    }
-}
+pub use cancel::cancellable;
 
 /// A database engine.
 pub trait Engine: Sync {
@@ -137,15 +89,26 @@ pub struct ConnectTo {
     pub file: Option<std::path::PathBuf>,
     /// URL of a server (existing or private), without password.
     pub url: Option<String>,
-    /// Asks the user for a password if nothing else gives one; absent when there is no terminal.
-    pub ask_password: Option<fn(&str) -> Option<String>>,
+    /// The password that the user typed, for a server that wants one which nothing else gives
+    /// ([`ErrorClass::NoPassword`]).
+    pub password: Option<SecretString>,
     /// Settings of an embedded engine from the size profile, e.g. `cache_mb`.
     pub settings: BTreeMap<String, String>,
 }
 
+impl ConnectTo {
+    /// The URL of a server.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn url(&self) -> Result<&str, EngineError> {
+        self.url.as_deref().ok_or_else(|| EngineError::new(ErrorClass::Other, "no URL is given"))
+    }
+}
+
 /// An open database: makes sessions and runs jobs, from any thread.
 pub trait Database: Send + Sync {
-    /// Server version as the engine compares it in `-- from:` rules (PostgreSQL 15.18: 15.18; SQLite 3.50: 3.50).
+    /// Server version as the engine compares it in `-- from:` rules: 15.18, 3.50.
     fn version(&self) -> Version;
     /// A new control session.
     ///
@@ -171,7 +134,7 @@ pub trait Database: Send + Sync {
     ///
     /// # Errors
     /// If no session can be opened, or the server does not understand the question.
-    fn session_room(&self) -> Result<Option<SessionRoom>, EngineError> {
+    fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         Ok(None)
     }
     /// A drive of the engine that this server or user cannot have, with the reason.
@@ -188,6 +151,15 @@ pub trait Database: Send + Sync {
     fn storage_path(&self) -> Option<std::path::PathBuf> {
         None
     }
+}
+
+/// Sessions that may be opened, and what limits them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionsLeft {
+    /// Beside those that are open, the one that asks not counted.
+    pub free: u32,
+    /// `max_connections = 100, 3 kept for superusers, 12 in use`.
+    pub limit: String,
 }
 
 /// A control session: provisioning, checking, probing. Not used inside measured loops.
@@ -321,6 +293,8 @@ pub enum ErrorClass {
     Unreachable,
     /// Wrong user or password.
     Denied,
+    /// The server wants a password and none is given: the user may be asked.
+    NoPassword,
     /// Connected, but a privilege is missing.
     Privilege,
     /// Server version not supported.
@@ -348,6 +322,7 @@ impl ErrorClass {
         ErrorClass::Usage,
         ErrorClass::Unreachable,
         ErrorClass::Denied,
+        ErrorClass::NoPassword,
         ErrorClass::Privilege,
         ErrorClass::TooOld,
         ErrorClass::Lost,
@@ -366,6 +341,7 @@ impl ErrorClass {
             ErrorClass::Usage => "usage",
             ErrorClass::Unreachable => "unreachable",
             ErrorClass::Denied => "denied",
+            ErrorClass::NoPassword => "no-password",
             ErrorClass::Privilege => "privilege",
             ErrorClass::TooOld => "too-old",
             ErrorClass::Lost => "lost",
@@ -412,7 +388,11 @@ impl EngineError {
     }
     /// As an error for the user, at `place`.
     pub fn at(self, place: impl Into<String>) -> Error {
-        let kind = if self.class == ErrorClass::Usage { Kind::Usage } else { Kind::Target };
+        let kind = match self.class {
+            ErrorClass::Usage => Kind::Usage,
+            ErrorClass::NoPassword => Kind::NoPassword,
+            _ => Kind::Target,
+        };
         let error = Error::new(kind, place, self.message);
         match self.advice {
             Some(advice) => error.advise(advice),
@@ -424,6 +404,7 @@ impl EngineError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::capabilities::ORGS;
 
     #[test]
     fn versions_compare_by_number_not_by_text() {

@@ -13,10 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{
-    Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
-    Rows, Session, Version,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows, Session, Version,
 };
-use crate::model::Drive;
+use crate::model::Capabilities;
 
 mod job;
 pub mod statement;
@@ -36,17 +35,11 @@ impl Engine for Null {
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            drives: &[Drive::Client],
-            commits_in_routine: true,
-            placeholder: Placeholder::QuestionNumber,
-            prefix: "",
+            product: "null",
             orgs: &["none"],
-            lacking_orgs: &[],
             parallel_load: true,
             parallel_index: true,
-            in_process: true,
-            url_schemes: &[],
-            private_server: false,
+            ..Capabilities::LEAST
         }
     }
     fn is_target(&self) -> bool {

@@ -3,12 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{
-    Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
-    Session, Version,
-};
-use crate::engine::running::{Entered, Running};
-use crate::model::Drive;
+use super::{Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, Version};
+use crate::engine::cancel::{Entered, Running};
+use crate::model::Capabilities;
 
 use rusqlite::{Connection, InterruptHandle};
 
@@ -18,7 +15,6 @@ mod job;
 mod load;
 mod session;
 mod statement;
-mod status;
 
 use connect::{Mode, Settings};
 
@@ -48,17 +44,13 @@ impl Engine for Sqlite {
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            drives: &[Drive::Client],
-            commits_in_routine: true,
-            placeholder: Placeholder::QuestionNumber,
-            prefix: "",
+            product: "SQLite",
             orgs: &["rowid", "iot"],
             lacking_orgs: LACKING_ORGS,
-            parallel_load: false,
-            parallel_index: false,
-            in_process: true,
-            url_schemes: &[],
-            private_server: false,
+            file_endings: &["-wal", "-shm", "-journal"],
+            block_setting: Some("page_size"),
+            key_settings: &["journal_mode", "synchronous", "cache_size", "page_size", "mmap_size"],
+            ..Capabilities::LEAST
         }
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {

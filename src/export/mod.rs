@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, Recipe};
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::model::{Drive, KpmValue, Plan, Selection};
 use crate::sql::{Block, Values, fill, statement, substitute};
 
@@ -42,12 +42,12 @@ pub struct Export<'a> {
 /// Why an engine's workloads cannot be exported, if they cannot.
 pub fn refusal(catalog: &Catalog, engine: &dyn Engine) -> Option<Error> {
     if !engine.capabilities().drives.contains(&Drive::Database) {
-        let what = "it has no stored routines, so its workloads are loops of a client and no scripts";
+        let what = "it has no stored routines, so its workloads need a client and cannot be scripts";
         return Some(Error::usage(engine.name(), what).advise("run them with 'dbdyno run'"));
     }
     catalog.export_blocks(engine.name()).is_empty().then(|| {
         Error::usage(format!("catalog/export/{}.sql", engine.name()), "there is no such file")
-            .advise("write one as catalog/export/postgres.sql is")
+            .advise("write one as those of other engines in that folder")
     })
 }
 
@@ -97,7 +97,7 @@ impl Export<'_> {
     fn block(&self, name: &str) -> Result<&Block> {
         self.catalog.export_blocks(self.engine.name()).iter().find(|block| block.name == name).ok_or_else(|| {
             let place = format!("catalog/export/{}.sql", self.engine.name());
-            Error::usage(place, format!("there is no block '{name}'"))
+            Error::usage(place, format!("there is no block {}", quote(name)))
         })
     }
 

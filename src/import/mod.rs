@@ -1,14 +1,13 @@
 //! Published results as runs: reads the documented CSV forms (`data/reference/README.md`), names the workloads that
 //! the codes stand for, chooses each test's KPM, and judges every figure by its note and by our own checks.
 
-mod kpm;
 mod platform;
 mod record;
 mod rows;
 
 use crate::catalog::Catalog;
 use crate::error::Result;
-use crate::model::{RunRecord, TestResult};
+use crate::model::{PublishedTest, RunRecord};
 
 /// A run made from a publication.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +15,7 @@ pub struct ImportedRun {
     /// The same whenever the same rows are imported, so that a second import is noticed.
     pub uid: String,
     pub run: RunRecord,
-    pub tests: Vec<TestResult>,
+    pub tests: Vec<PublishedTest>,
 }
 
 /// A file's text, and how messages name it.
@@ -40,7 +39,7 @@ pub fn published(
     let rows = rows::read(results)?;
     let platforms = platforms.map(platform::read).transpose()?.unwrap_or_default();
     let mut runs = record::runs(&rows, &platforms, catalog, command);
-    let checks = crate::analysis::slips::of_tables(&runs.iter().map(|run| run.tests.as_slice()).collect::<Vec<_>>());
+    let checks = crate::analysis::errata::of_tables(&runs.iter().map(|run| run.tests.as_slice()).collect::<Vec<_>>());
     for (run, checks) in runs.iter_mut().zip(checks) {
         record::judge(run, checks);
     }

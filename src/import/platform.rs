@@ -62,7 +62,10 @@ mod tests {
         let attributes =
             [("cores", "16"), ("tested_cores", "8"), ("caveat", "x")].map(|(k, v)| (k.into(), v.into())).into();
         let disclosure = disclosure(&attributes, &words);
-        assert_eq!(disclosure.get("hardware", "cores"), "8");
-        assert_eq!((disclosure.get("published", "cores"), disclosure.get("published", "caveat")), ("16", "x"));
+        assert_eq!(disclosure.get("hardware", "cores"), Some("8"));
+        assert_eq!(
+            (disclosure.get("published", "cores"), disclosure.get("published", "caveat")),
+            (Some("16"), Some("x"))
+        );
     }
 }

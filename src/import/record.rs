@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+use super::ImportedRun;
 use super::platform::{self, Platforms};
 use super::rows::{self, Row};
-use super::{ImportedRun, kpm};
 use crate::analysis::published;
 use crate::catalog::Catalog;
 use crate::model::params::{THREADS, UPDATE_PCT};
-use crate::model::{
-    Better, Drive, Kpm, KpmValue, Provenance, Published, PublishedKind, Reason, RunKind, RunRecord, RunStatus,
-    TestResult,
-};
+use crate::model::{Provenance, Published, PublishedKind, PublishedTest, Reason, RunKind, RunRecord, RunStatus};
 
 /// What one run is made of.
 type Key<'a> = (&'a str, &'a str, Option<u64>);
@@ -54,7 +51,7 @@ fn tests_by_run<'a>(rows: &'a [Row], catalog: &Catalog) -> Vec<(Key<'a>, Vec<Pub
         sizes.push((key, tests.len()));
         studies.entry(key.0).or_default().extend(tests);
     }
-    studies.values_mut().for_each(|tests| kpm::choose(tests, |test| wish(test, catalog)));
+    studies.values_mut().for_each(|tests| choose_kpm(tests, |test| wish(test, catalog)));
     let split = |(key, count): (Key<'a>, usize)| {
         let tests = studies.get_mut(key.0).map(|tests| tests.drain(..count).collect()).unwrap_or_default();
         (key, tests)
@@ -87,17 +84,17 @@ fn record(
         name: Some(name(row, has_sizes)),
         kind: RunKind::Published,
         target: row.platform.clone(),
-        engine: row.engine.split_whitespace().next().unwrap_or("unknown").into(),
+        engine: row.engine.split_whitespace().next().map(String::from),
         suite: row.suite.clone(),
         labels: labels.into_iter().map(|(key, value)| (key.into(), value.clone())).collect(),
-        started_at: date.unwrap_or_else(|| "unknown".into()),
+        started_at: date,
         ended_at: None,
         status: RunStatus::Finished,
         version: env!("CARGO_PKG_VERSION").into(),
         command: command.into(),
-        seed: 0,
-        size_gb: row.database_size_gb.unwrap_or(0.0),
-        data_set_id: "unknown".into(),
+        seed: None,
+        size_gb: row.database_size_gb,
+        data_set_id: None,
         disclosure,
         plan: serde_json::Value::Null,
         loads: Vec::new(),
@@ -134,16 +131,15 @@ fn uid(rows: &[&Row]) -> String {
 struct Meaning {
     id: String,
     group: String,
-    title: String,
     revision: u32,
     params: BTreeMap<String, String>,
 }
 
-fn wish(test: &Published, catalog: &Catalog) -> kpm::Wish {
+fn wish(test: &Published, catalog: &Catalog) -> Wish {
     let meaning = workload(test, catalog);
     let listed = catalog.published().code(&test.code, &test.description);
     let own = catalog.find(&meaning.id).ok().map(|asked| asked.entry.workload.kpm.unit.clone());
-    kpm::Wish { metric: listed.and_then(|listed| listed.kpm.clone()), unit: own }
+    Wish { metric: listed.and_then(|listed| listed.kpm.clone()), unit: own }
 }
 
 /// An alias of the catalogue decides; then the catalogue's list of codes; then the code stands for itself.
@@ -167,41 +163,82 @@ fn workload(test: &Published, catalog: &Catalog) -> Meaning {
             .map(|own| &own.group)
             .or(listed.map(|listed| &listed.group))
             .map_or("PUBLISHED".into(), String::clone),
-        title: test.description.clone(),
         revision: own.map_or(0, |own| own.revision),
         params,
     }
 }
 
-fn result(test: Published, seq: u32, run: &RunRecord, catalog: &Catalog) -> TestResult {
-    let meaning = workload(&test, catalog);
-    let jobs = test.jobs.or((test.kind == PublishedKind::Speed).then_some(1)).unwrap_or(0);
-    let kpm = Kpm { value: KpmValue::Units, unit: "-".into(), better: Better::Higher, scale: 1.0 };
-    let mut result = TestResult {
+fn result(published: Published, seq: u32, run: &RunRecord, catalog: &Catalog) -> PublishedTest {
+    let meaning = workload(&published, catalog);
+    let mut test = PublishedTest {
         seq,
         workload: meaning.id,
-        asked_as: Some(test.code.clone()).filter(|code| !code.is_empty()),
         group: meaning.group,
-        title: meaning.title,
         revision: meaning.revision,
-        hash: format!("published:{}:{}", run.suite, test.code),
-        chosen: meaning.params.clone(),
         params: meaning.params,
-        nodes: test.nodes.unwrap_or(1),
-        jobs,
-        published: Some(Box::new(test)),
-        ..TestResult::blank(kpm, Drive::Database, run.started_at.clone())
+        ..PublishedTest::unread(&run.suite, published)
     };
-    published::fill(&mut result);
-    result
+    published::fill(&mut test);
+    test
 }
 
 /// Judges every test of a run; `checks` holds what our own checks found, per test.
 pub fn judge(run: &mut ImportedRun, checks: Vec<Vec<Reason>>) {
     let origin = run.run.provenance.as_ref().map(|from| format!("{} ({})", from.study, from.suite)).unwrap_or_default();
     for (test, checks) in run.tests.iter_mut().zip(checks) {
-        if let Some(published) = &test.published {
-            test.verdict = published::judge(published, &origin, checks);
-        }
+        test.verdict = published::judge(&test.published, &origin, checks);
     }
+}
+
+/// What the catalogue says of a test's KPM.
+struct Wish {
+    /// The metric that it is.
+    metric: Option<String>,
+    /// The unit of the workload's own KPM.
+    unit: Option<String>,
+}
+
+/// Sets the KPM of every test. Of each code it is one and the same metric where tests have it: the rate in which the
+/// study states speed or throughput of that code, else the metric in the workload's own unit, else the best-known rate;
+/// of several stated ones that which most tests have.
+fn choose_kpm(tests: &mut [Published], wish_of: impl Fn(&Published) -> Wish) {
+    let all = tests.to_vec();
+    for test in tests.iter_mut() {
+        let same: Vec<&Published> = all.iter().filter(|other| is_same(other, test)).collect();
+        let mut metrics: Vec<&str> = test.figures.iter().map(|figure| figure.metric.as_str()).collect();
+        metrics
+            .retain(|metric| published::rank(metric).is_some() && test.figure(metric).is_some_and(|f| f.value > 0.0));
+        let Wish { metric: wished, unit } = wish_of(test);
+        metrics.sort_by_key(|metric| {
+            let tests = same.iter().filter(|other| has(other, metric)).count();
+            let in_unit = test.figure(metric).is_some_and(|figure| Some(&figure.unit) == unit.as_ref());
+            let is_time = !published::is_rate(metric);
+            (
+                Some(*metric) != wished.as_deref(),
+                is_time,
+                !is_stated(&same, metric),
+                !in_unit,
+                std::cmp::Reverse(tests),
+                published::rank(metric),
+            )
+        });
+        test.kpm = metrics.first().map(|metric| (*metric).to_string());
+    }
+}
+
+fn is_same(one: &Published, other: &Published) -> bool {
+    one.code == other.code && (!one.code.is_empty() || one.description == other.description)
+}
+
+fn has(test: &Published, metric: &str) -> bool {
+    test.figure(metric).is_some_and(|figure| figure.value > 0.0)
+}
+
+/// True if the study prints it as speed or throughput, in a table and not only in its text.
+fn is_stated(tests: &[&Published], metric: &str) -> bool {
+    let states = |test: &&&Published| {
+        let figure = test.figure(metric).filter(|figure| !figure.note.contains("approximate"));
+        test.kind != PublishedKind::Point && figure.is_some()
+    };
+    tests.iter().any(|test| states(&test))
 }

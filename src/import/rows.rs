@@ -48,7 +48,7 @@ fn finite_if_any<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Opti
 }
 
 fn checked<E: serde::de::Error>(value: f64) -> std::result::Result<f64, E> {
-    if value.is_finite() { Ok(value) } else { Err(E::custom(format!("{value} is no finite number"))) }
+    if value.is_finite() { Ok(value) } else { Err(E::custom(format!("{value} is not a finite number"))) }
 }
 
 /// All rows.
@@ -76,7 +76,7 @@ pub fn records<T: serde::de::DeserializeOwned>(file: Text<'_>) -> Result<Vec<T>>
             csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
                 format!("the record has {len} fields, the header {expected_len}")
             }
-            other => format!("is no CSV of the documented form ({other:?})"),
+            other => format!("is not CSV of the documented form ({other:?})"),
         };
         Error::usage(format!("{}:{line}", file.place), what)
             .advise("nothing was imported; see data/reference/README.md for the form")
@@ -222,10 +222,10 @@ mod tests_of_rows {
             ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,fast,ops/s,\n", "r.csv:2: "),
             ("s,st,p,e,u,512,T1,d,guess,1,4,,,ops_per_s,1,ops/s,\n", "unknown variant"),
             ("s,st,p\n", "3 fields"),
-            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,NaN,ops/s,\n", "r.csv:2: NaN is no finite number"),
-            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,1e999,ops/s,\n", "r.csv:2: inf is no finite number"),
-            ("s,st,p,e,u,inf,T1,d,point,1,4,,,ops_per_s,1,ops/s,\n", "r.csv:2: inf is no finite number"),
-            ("s,st,p,e,u,512,T1,d,point,1,4,,-inf,ops_per_s,1,ops/s,\n", "r.csv:2: -inf is no finite number"),
+            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,NaN,ops/s,\n", "r.csv:2: NaN is not a finite number"),
+            ("s,st,p,e,u,512,T1,d,point,1,4,,,ops_per_s,1e999,ops/s,\n", "r.csv:2: inf is not a finite number"),
+            ("s,st,p,e,u,inf,T1,d,point,1,4,,,ops_per_s,1,ops/s,\n", "r.csv:2: inf is not a finite number"),
+            ("s,st,p,e,u,512,T1,d,point,1,4,,-inf,ops_per_s,1,ops/s,\n", "r.csv:2: -inf is not a finite number"),
             ("", "holds no result"),
         ] {
             let error = rows(line).unwrap_err().to_string();

@@ -1,5 +1,6 @@
 //! Arithmetic expressions of the catalogue (`38 * passes`, `25*7 + small_key25*300`) over named facts.
 
+use crate::error::quote;
 use std::collections::BTreeMap;
 
 use exmex::Express;
@@ -41,18 +42,18 @@ impl Expr {
     /// Evaluates the expression.
     ///
     /// # Errors
-    /// A message naming the unknown fact, or saying that the text is no arithmetic expression.
+    /// A message naming the unknown fact, or saying that the text is not a valid arithmetic expression.
     pub fn eval(&self, facts: &Facts) -> Result<f64, String> {
         let parsed = exmex::parse::<f64>(&self.0)
-            .map_err(|error| format!("'{}' is no arithmetic expression ({error})", self.0))?;
+            .map_err(|error| format!("{} is not a valid arithmetic expression ({error})", quote(&self.0)))?;
         let values = parsed.var_names().iter().map(|name| {
-            facts
-                .get(name)
-                .copied()
-                .ok_or_else(|| format!("'{}' uses '{name}', which is no parameter and no fact of the data set", self.0))
+            facts.get(name).copied().ok_or_else(|| {
+                let (expression, name) = (quote(&self.0), quote(name));
+                format!("{expression} uses {name}, which is neither a parameter nor a fact of the data set")
+            })
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
-        parsed.eval(&values).map_err(|error| format!("'{}' cannot be evaluated ({error})", self.0))
+        parsed.eval(&values).map_err(|error| format!("{} cannot be evaluated ({error})", quote(&self.0)))
     }
 }
 

@@ -14,3 +14,8 @@ pub const UPDATE_PCT: &str = "update_pct";
 
 /// All of them; CONTRIBUTING.md tells what they mean.
 pub const RESERVED: [&str; 5] = [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT];
+
+/// `name=value` of each, with `between` in between.
+pub fn assignments<'a>(params: impl IntoIterator<Item = (&'a String, &'a String)>, between: &str) -> String {
+    params.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(between)
+}

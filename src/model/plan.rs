@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Bind, Claim, Expr, Facts, Workload};
+use super::{Answer, Bind, Claim, Expr, Facts, Ramp, Workload};
 
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,11 @@ impl Drive {
             Drive::Client => "client",
         }
     }
+    /// Tick of the clock that times an op, in microseconds, where it is long: that of a routine in a database
+    /// (`clock_timestamp()`, `sysdate(6)`).
+    pub fn clock_tick_us(self) -> Option<f64> {
+        (self == Drive::Database).then_some(1.0)
+    }
 }
 
 /// How a client-drive branch commits.
@@ -37,16 +42,6 @@ pub enum Commit {
     Auto,
     /// Begin before the steps, commit after them.
     Block,
-}
-
-/// How the degrees of parallelism of a selection follow one another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ramp {
-    /// These numbers of jobs, in order.
-    Fixed(Vec<u32>),
-    /// Doubling from `from` until throughput gains less than 5 % twice in a row, at most `max`.
-    Auto { from: u32, max: u32 },
 }
 
 /// When a test ends.
@@ -202,8 +197,17 @@ pub struct Selection {
     pub tables: Vec<TableRef>,
     pub ramp: Ramp,
     pub window: Window,
+    /// How often each test of the ramp is run; 1 = once.
+    pub repeat: u32,
     /// SHA-256 (hex, 16 digits) over revision, parameters and all SQL text.
     pub hash: String,
+}
+
+impl Selection {
+    /// How messages name it: the code under which it was asked for, else its id.
+    pub fn label(&self) -> &str {
+        self.asked_as.as_deref().unwrap_or(&self.workload.id)
+    }
 }
 
 /// One test: a selection at one number of jobs.
@@ -227,6 +231,8 @@ pub struct Plan {
     pub size_gb: f64,
     /// The numbers of jobs are the user's own: what cannot be had of them is an error, not left out.
     pub jobs_given: bool,
+    /// What the suites say of their figures as a whole, if they run as the suites have it.
+    pub note: Option<String>,
     /// Tables to load, each once; the small ones first.
     pub tables: Vec<TableRef>,
     pub selections: Vec<Selection>,

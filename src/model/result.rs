@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, Disclosure, Drive, Kpm, Provenance, Published, RunKind, Verdict};
+use super::{Counters, Disclosure, Drive, Kpm, Provenance, RunKind, TestSpec, Verdict};
 
 /// What jobs counted while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -151,7 +151,6 @@ pub struct TestResult {
     pub chosen: BTreeMap<String, String>,
     pub drive: Drive,
     pub nodes: u32,
-    /// 0 only in a published test whose number of jobs is not printed: ask [`TestResult::known_jobs`].
     pub jobs: u32,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -194,9 +193,6 @@ pub struct TestResult {
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
     #[serde(default)]
     pub facts: BTreeMap<String, f64>,
-    /// What a publication prints of this test; none for a test that we measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published: Option<Box<Published>>,
 }
 
 /// A load as a result of its own.
@@ -249,6 +245,46 @@ impl RunStatus {
     }
 }
 
+/// How a results file holds what is not known: its columns may not be empty.
+mod stored_unknown {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// A type with a value that means unknown.
+    pub trait Stored: Serialize + for<'de> Deserialize<'de> {
+        fn unknown() -> Self;
+        fn is_unknown(&self) -> bool;
+    }
+
+    impl Stored for String {
+        fn unknown() -> Self {
+            "unknown".into()
+        }
+        fn is_unknown(&self) -> bool {
+            self.is_empty() || self == "unknown"
+        }
+    }
+
+    impl Stored for f64 {
+        fn unknown() -> Self {
+            0.0
+        }
+        fn is_unknown(&self) -> bool {
+            *self == 0.0
+        }
+    }
+
+    pub fn serialize<T: Stored, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => value.serialize(serializer),
+            None => T::unknown().serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, T: Stored, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+        Ok(Option::<T>::deserialize(deserializer)?.filter(|value| !value.is_unknown()))
+    }
+}
+
 /// A run without its tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -262,22 +298,29 @@ pub struct RunRecord {
     pub provenance: Option<Provenance>,
     /// As `Target::label`; the platform of a published run.
     pub target: String,
-    pub engine: String,
+    /// Registry name; of a published run the first word of its engine, if that is printed.
+    #[serde(with = "stored_unknown")]
+    pub engine: Option<String>,
     pub suite: String,
     pub labels: BTreeMap<String, String>,
-    /// RFC 3339, UTC; of a published run the day or year of the publication.
-    pub started_at: String,
+    /// RFC 3339, UTC; of a published run the day or year of the publication, if it is known.
+    #[serde(with = "stored_unknown")]
+    pub started_at: Option<String>,
     pub ended_at: Option<String>,
     pub status: RunStatus,
     /// Our version.
     pub version: String,
     /// The command line as typed (without passwords).
     pub command: String,
-    pub seed: u64,
-    /// Nominal size of the data set; 0 if a publication does not print it.
-    pub size_gb: f64,
-    /// Identifies the rows of the data set: equal on every engine for equal size and seed.
-    pub data_set_id: String,
+    /// Of the rows and of all random choices; none of a published run.
+    pub seed: Option<u64>,
+    /// Nominal size of the data set; none if a publication does not print it.
+    #[serde(with = "stored_unknown")]
+    pub size_gb: Option<f64>,
+    /// Identifies the rows of the data set: equal on every engine for equal size and seed. None of a published run, and before
+    /// the data are loaded.
+    #[serde(with = "stored_unknown")]
+    pub data_set_id: Option<String>,
     pub disclosure: Disclosure,
     /// The plan as JSON: per selection id, params, drive, ramp, window, hash, SQL.
     pub plan: serde_json::Value,
@@ -285,16 +328,65 @@ pub struct RunRecord {
 }
 
 impl TestResult {
-    /// The workload, with the code of the published suite if it was asked for by one: `SRV-QUERY1 (T611)`.
-    pub fn name(&self) -> String {
-        match &self.asked_as {
-            Some(code) if *code != self.workload => format!("{} ({code})", self.workload),
-            _ => self.workload.clone(),
+    /// The record of a test before anything is measured: who it is, without figures.
+    pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
+        let (selection, workload) = (spec.selection, &spec.selection.workload);
+        TestResult {
+            seq: spec.seq,
+            workload: workload.id.clone(),
+            asked_as: selection.asked_as.clone(),
+            group: workload.group.clone(),
+            title: workload.title.clone(),
+            revision: workload.revision,
+            hash: selection.hash.clone(),
+            params: selection.params.clone(),
+            chosen: selection.chosen.clone(),
+            jobs: spec.jobs,
+            second: workload.second.clone(),
+            ..TestResult::empty(workload.kpm.clone(), selection.drive, started_at)
         }
     }
 
-    /// Jobs; absent if a publication does not print them.
-    pub fn known_jobs(&self) -> Option<u32> {
-        (self.jobs > 0).then_some(self.jobs)
+    /// A result that says nothing yet but what its KPM is, how it is driven and when it began: valid, on one node.
+    pub fn empty(kpm: Kpm, drive: Drive, started_at: String) -> TestResult {
+        TestResult {
+            seq: 0,
+            workload: String::new(),
+            asked_as: None,
+            group: String::new(),
+            title: String::new(),
+            revision: 0,
+            hash: String::new(),
+            params: BTreeMap::new(),
+            chosen: BTreeMap::new(),
+            drive,
+            nodes: 1,
+            jobs: 0,
+            started_at,
+            window_s: 0.0,
+            total_s: 0.0,
+            window: Tally::default(),
+            total: Tally::default(),
+            units: 0.0,
+            units_per_s: 0.0,
+            ops_per_s: 0.0,
+            rows_per_s: 0.0,
+            ci_fraction: None,
+            latency: LatencySummary::default(),
+            latency_stride: 1,
+            job_figures: Vec::new(),
+            parts: Vec::new(),
+            series: Vec::new(),
+            snapshots: Vec::new(),
+            counters: Counters::default(),
+            window_counters: Counters::default(),
+            kpm,
+            second: None,
+            kpm_value: None,
+            second_value: None,
+            verdict: Verdict::from_reasons(Vec::new()),
+            first_error: None,
+            facts: BTreeMap::new(),
+        }
     }
 }

@@ -18,7 +18,7 @@
 //! | filler | a constant pad of 168 letters, then i + 100000000000 as text |
 //!
 //! SQL types: bigint (id), integer (keys, region, quantity, status), date, numeric(12,2), varchar(32), varchar(200).
-//! SQLite has neither date nor decimal: `booked_on` is ISO text, `amount` an integer in hundredths.
+//! Where an engine has neither date nor decimal, `booked_on` is ISO text, `amount` an integer in hundredths.
 //! `catalog/datasets/` writes the same in SQL; integration tests hold both against each other.
 
 /// `booked_on` starts here: 2024-01-01 as days since 1970-01-01.

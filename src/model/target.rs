@@ -5,11 +5,11 @@ use std::path::PathBuf;
 /// A target as the user named it, parsed. Holds no password: those come from elsewhere at connect time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// An embedded engine in a private file under the data directory (`sqlite`, `null`).
+    /// An embedded engine in a private file under the data directory.
     Embedded { engine: String, data_dir: PathBuf },
-    /// A private server that we create under the data directory (`postgres`).
+    /// A private server that we create under the data directory.
     Private { engine: String, data_dir: PathBuf, server_bin: Option<PathBuf>, port: Option<u16> },
-    /// An existing server by URL, e.g. `postgres://user@host:port/db`; `url` never holds a password.
+    /// An existing server by URL, e.g. `scheme://user@host:port/db`; `url` never holds a password.
     Existing { engine: String, url: String },
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::sentence::Sentence;
+
 /// How far a KPM can be trusted. Ordered: the worst reason decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -23,27 +25,129 @@ impl fmt::Display for Status {
     }
 }
 
+/// Codes of reasons with their documentation: the enum, its list and its names are made from one table.
+macro_rules! reason_codes {
+    ($($(#[$about:meta])* $name:ident = $code:literal,)*) => {
+        /// Why a verdict is what it is: a stable short code. The rules stand in METHODOLOGY.md.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(from = "String", into = "String")]
+        pub enum ReasonCode {
+            $($(#[$about])* $name,)*
+            /// Of a claim in a catalogue of one's own, or of another version.
+            Other(String),
+        }
+
+        impl ReasonCode {
+            /// Every code that we give ourselves.
+            pub const ALL: &'static [ReasonCode] = &[$(ReasonCode::$name),*];
+
+            /// As it is stored.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(ReasonCode::$name => $code,)*
+                    ReasonCode::Other(code) => code,
+                }
+            }
+        }
+    };
+}
+
+reason_codes! {
+    Crosscheck = "crosscheck",
+    Contract = "contract",
+    Errors = "errors",
+    Little = "little",
+    Sampling = "sampling",
+    Clock = "clock",
+    Durability = "durability",
+    Burst = "burst",
+    Steal = "steal",
+    ForeignLoad = "foreign-load",
+    ClientLimit = "client-limit",
+    NotSteady = "not-steady",
+    Samples = "samples",
+    Repetitions = "repetitions",
+    Tier = "tier",
+    Threads = "threads",
+    ClockStep = "clock-step",
+    Instruments = "instruments",
+    Interrupted = "interrupted",
+    Failed = "failed",
+    Unchecked = "unchecked",
+    /// Given to a heatmap's cell only, as the next three: it compares one drive with the other.
+    Drive = "drive",
+    /// It compares what was measured with what is published.
+    Origin = "origin",
+    /// It compares one revision of a workload with another.
+    Revision = "revision",
+    /// It is the best valid figure of a ramp that has a better one, which is conditional.
+    PassedOver = "passed-over",
+    Published = "published",
+    NoKpm = "no-kpm",
+    Bound = "bound",
+    Misprint = "misprint",
+    Doubtful = "doubtful",
+    LowerBound = "lower-bound",
+    Caution = "caution",
+    Approximate = "approximate",
+    Restored = "restored",
+    Unit = "unit",
+    TimingFloor = "timing-floor",
+    PlatformTable = "platform-table",
+}
+
+impl From<String> for ReasonCode {
+    fn from(code: String) -> Self {
+        let known = ReasonCode::ALL.iter().find(|known| known.as_str() == code).cloned();
+        known.unwrap_or(ReasonCode::Other(code))
+    }
+}
+
+impl From<ReasonCode> for String {
+    fn from(code: ReasonCode) -> Self {
+        code.as_str().to_string()
+    }
+}
+
+impl fmt::Display for ReasonCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// One reason of a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
     /// What the verdict is because of this reason alone.
     pub status: Status,
-    /// Stable short code: `crosscheck`, `contract`, `errors`, `steal`, `client-limit`, `little`, `samples`, `not-steady`,
-    /// `clock-step`, `unchecked`.
-    pub code: String,
-    /// One sentence with the figures.
+    pub code: ReasonCode,
+    /// One sentence with the figures, in English.
     pub text: String,
+    /// The same sentence with its values by name, for other languages; results of older versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentence: Option<Sentence>,
 }
 
 impl Reason {
-    /// A reason; its text is one sentence with the figures.
-    pub fn new(status: Status, code: &str, text: impl Into<String>) -> Self {
-        Reason { status, code: code.into(), text: text.into() }
+    /// A reason; its sentence holds the figures.
+    pub fn new(status: Status, code: ReasonCode, sentence: impl Into<Sentence>) -> Self {
+        let sentence = sentence.into();
+        Reason { status, code, text: sentence.to_string(), sentence: Some(sentence) }
+    }
+
+    /// Its sentence; of a result of an older version its text.
+    pub fn said(&self) -> Sentence {
+        self.sentence.clone().unwrap_or_else(|| Sentence::quoted(self.text.as_str()))
+    }
+
+    /// The reason as one of a part of a mixed workload.
+    pub fn of_part(self, part: &str) -> Self {
+        Reason::new(self.status, self.code.clone(), self.said().of_part(part))
     }
 }
 
 /// The verdict on a test's KPMs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub status: Status,
     /// Reasons that lowered the verdict, worst first; then notes (status valid) that did not.
@@ -65,14 +169,35 @@ mod tests {
 
     #[test]
     fn the_worst_reason_decides_and_stands_first() {
-        let reason = |status, code: &str| Reason::new(status, code, "");
+        let reason = |status, code| Reason::new(status, code, "");
         let verdict = Verdict::from_reasons(vec![
-            reason(Status::Valid, "note"),
-            reason(Status::Invalid, "errors"),
-            reason(Status::Conditional, "steal"),
+            reason(Status::Valid, ReasonCode::Sampling),
+            reason(Status::Invalid, ReasonCode::Errors),
+            reason(Status::Conditional, ReasonCode::Steal),
         ]);
         assert_eq!(verdict.status, Status::Invalid);
-        assert_eq!(verdict.reasons[0].code, "errors");
+        assert_eq!(verdict.reasons[0].code, ReasonCode::Errors);
         assert_eq!(Verdict::from_reasons(vec![]).status, Status::Valid);
+    }
+    #[test]
+    fn codes_are_stored_as_their_names_and_unknown_ones_are_kept() {
+        for code in ["steal", "no-kpm", "of-our-own"] {
+            let reason = format!(r#"{{"status":"valid","code":"{code}","text":"as ever"}}"#);
+            let read: Reason = serde_json::from_str(&reason).unwrap();
+            assert_eq!(matches!(read.code, ReasonCode::Other(_)), code == "of-our-own");
+            assert_eq!(serde_json::to_string(&read).unwrap(), reason);
+        }
+    }
+    #[test]
+    fn methodology_has_a_rule_for_each_code_and_no_other() {
+        let tables = include_str!("../../METHODOLOGY.md").split("| reason | status | rule |").skip(1);
+        let rows = tables.flat_map(|table| {
+            table.trim_start().lines().take_while(|line| line.starts_with("| ") || line.starts_with("|-"))
+        });
+        let mut documented: Vec<&str> = rows.filter_map(|row| row.strip_prefix("| ")?.split(" |").next()).collect();
+        let mut known: Vec<&str> = ReasonCode::ALL.iter().map(ReasonCode::as_str).collect();
+        documented.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(documented, known);
     }
 }

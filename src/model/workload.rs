@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expr, Kpm, Status};
+use super::{Expr, Kpm, ReasonCode, Status};
 
 /// A workload as the catalogue defines it, checked; SQL blocks are kept beside it in the catalogue.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
     /// Best-known name, upper case: `SRV-QUERY1`.
     pub id: String,
@@ -250,8 +250,12 @@ pub struct Claim {
     pub status: Option<Status>,
     /// Reason code if the claim does not hold (default `contract` or `crosscheck`).
     #[serde(default)]
-    pub code: Option<String>,
-    /// Engines for which the claim holds; empty = all. An engine that lacks the counter by design is not listed.
+    pub code: Option<ReasonCode>,
+    /// What an engine must have for the claim to hold there: counters of its probes, or what its file in `engines/` says of
+    /// it; `!name` for what it must lack.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// The engines that have all that, found by the catalogue and stored with a plan; empty = no need, so all.
     #[serde(default)]
     pub engines: Vec<String>,
     /// Drives for which it holds; empty = both.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::catalog::Entry;
-use crate::engine::Capabilities;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::model::params::{BATCH, READ_TX};
-use crate::model::{BoundStatement, Branch, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine};
+use crate::model::{
+    BoundStatement, Branch, Capabilities, ClientBranch, Drive, Expr, Facts, JobCode, PartPlan, Routine,
+};
 use crate::sql::{Block, Values, bind, fill, placeholders, statement, substitute};
 
 use super::params::{self, Params};
@@ -117,7 +118,7 @@ impl Compiler<'_> {
         fill(name, &values)
     }
 
-    /// The text of a block with its values, and with the group's block of that name for a `{{name}}` that is no value.
+    /// The text of a block with its values, and with the group's block of that name for a `{{name}}` that is not a value.
     fn text(&self, block: &Block, values: &Values, late: &[&str]) -> Result<String> {
         let mut values = values.clone();
         for (_, name) in placeholders(&block.text).into_iter().filter(|(_, name)| !late.contains(name)) {
@@ -232,7 +233,7 @@ impl HarnessBlocks<'_> {
     fn get(&self, name: &str) -> Result<&Block> {
         self.blocks.get(name).copied().ok_or_else(|| {
             let place = format!("catalog/harness/{}.sql", self.engine);
-            Error::usage(place, format!("there is no block '{name}'")).advise("the database drive needs it")
+            Error::usage(place, format!("there is no block {}", quote(name))).advise("the database drive needs it")
         })
     }
     /// `call-function`, else `call` for both kinds.

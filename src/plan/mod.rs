@@ -1,37 +1,26 @@
 //! From a selection of workloads to a closed plan: parameters, drive, ramp and all SQL, before anything runs. Pure.
 
 use crate::catalog::Catalog;
-use crate::engine::Capabilities;
 use crate::error::{Error, Result};
-use crate::model::{Drive, Plan, Selection, TableRef};
+use crate::model::{AskedRamp, Capabilities, Drive, Plan, Selection, TableRef};
 
-pub mod caching;
 mod compile;
-mod describe;
 mod hash;
-mod jobs;
 mod pace;
 mod params;
-mod prospect;
 mod select;
-mod sessions;
 mod show;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
-pub use caching::cache_warning;
-pub use describe::describe;
-pub use jobs::{jobs_note, parse as parse_jobs};
-pub use prospect::{Prospect, prospects};
-pub use sessions::{Fitted, OWN_SESSIONS, list as list_jobs, most_jobs, within};
-pub use show::{Shown, show};
+pub use select::{Candidate, candidates, jobs_note};
+pub use show::{Shown, describe, show};
+pub use values::facts;
 
 /// Nominal size if neither the user nor a suite gives one.
 pub const DEFAULT_SIZE_GB: f64 = 0.25;
-/// Ramp if neither the user nor a suite gives one.
-pub const DEFAULT_JOBS: &str = "1..auto";
 /// Window if neither the user nor a suite gives one.
 pub const DEFAULT_WARMUP_S: f64 = 2.0;
 pub const DEFAULT_DURATION_S: f64 = 10.0;
@@ -48,13 +37,14 @@ pub struct Request {
     pub suites: Vec<String>,
     /// Workloads as `ID[:param=value,...]`, after those of the suites.
     pub workloads: Vec<String>,
-    /// Ramp as text: `1,2,cores`, `1..8`, `1..auto`.
-    pub jobs: Option<String>,
+    pub jobs: Option<AskedRamp>,
     pub drive: Option<Drive>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
     /// Fixed work instead of fixed time.
     pub ops_per_job: Option<u64>,
+    /// How often each test is run.
+    pub repeat: Option<u32>,
     /// Factor on the windows and the fixed work that the request does not give itself: 1 = as the suite says.
     pub time_scale: f64,
     pub size_gb: Option<f64>,
@@ -76,6 +66,7 @@ impl Request {
             warmup_s: None,
             duration_s: None,
             ops_per_job: None,
+            repeat: None,
             time_scale: 1.0,
             size_gb: None,
             seed: DEFAULT_SEED.into(),
@@ -134,7 +125,14 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let size_gb = request.size_gb.or(largest).unwrap_or(DEFAULT_SIZE_GB);
     let (tables, selections, left_out) = Default::default();
     let (engine, seed, jobs_given) = (request.engine.clone(), request.seed, request.jobs.is_some());
-    Ok(Plan { engine, suite, seed, size_gb, jobs_given, tables, selections, left_out })
+    let note = note(request, &suites);
+    Ok(Plan { engine, suite, seed, size_gb, jobs_given, note, tables, selections, left_out })
+}
+
+/// What the suites say of figures that are measured as they have it: longer windows are another thing.
+fn note(request: &Request, suites: &[&crate::catalog::Suite]) -> Option<String> {
+    let is_own = request.duration_s.is_none() && request.ops_per_job.is_none() && request.time_scale <= 1.0;
+    suites.iter().filter(|_| is_own).find_map(|suite| suite.note.clone())
 }
 
 fn unavailable(text: &str, id: &str, reason: &str, request: &Request) -> Error {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt, quote};
 use crate::model::{Facts, Param, Workload};
 
 /// Parameters as text, by name.
@@ -47,7 +47,7 @@ pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) 
 
 fn unknown_param(workload: &Workload, name: &str, place: &str) -> Error {
     let known: Vec<_> = workload.params.iter().map(|param| param.name.as_str()).collect();
-    let error = Error::usage(place, format!("{} has no parameter '{name}'", workload.id));
+    let error = Error::usage(place, format!("{} has no parameter {}", workload.id, quote(name)));
     match known.is_empty() {
         true => error.advise("it has none"),
         false => error.advise(format!("it has: {}", known.join(", "))),
@@ -59,12 +59,13 @@ fn checked(param: &Param, value: &str) -> std::result::Result<String, String> {
     let Param { name, values, min, max, .. } = param;
     if !values.is_empty() {
         let listed = values.iter().find(|allowed| *allowed == value).cloned();
-        return listed.ok_or_else(|| format!("{name}={value} is not allowed; allowed: {}", values.join(", ")));
+        return listed
+            .ok_or_else(|| format!("{name}={} is not allowed; allowed: {}", excerpt(value), values.join(", ")));
     }
     let fits = |number: &i64| min.is_none_or(|min| *number >= min) && max.is_none_or(|max| *number <= max);
     match value.parse::<i64>().ok().filter(fits) {
         Some(number) => Ok(number.to_string()),
-        None => Err(format!("{name}={value} is not allowed; allowed: whole numbers{}", range(*min, *max))),
+        None => Err(format!("{name}={} is not allowed; allowed: whole numbers{}", excerpt(value), range(*min, *max))),
     }
 }
 

@@ -1,12 +1,13 @@
 //! One selection: which workload, with which parameters, drive, ramp and window.
 
 use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
-use crate::error::Result;
-use crate::model::{Drive, Facts, PartPlan, Selection, TableRef};
+use crate::error::{Error, Result};
+use crate::model::ramp::RAMP_FORMS;
+use crate::model::{Drive, Facts, PartPlan, Ramp, Selection, TableRef};
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
-use super::{DEFAULT_JOBS, Refusal, Request, hash, jobs, pace, values};
+use super::{DEFAULT_SIZE_GB, Refusal, Request, hash, pace, values};
 
 /// A test as it is wished for, by a suite or by name.
 pub(super) struct Wish<'a> {
@@ -35,6 +36,29 @@ pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &Request) -> Result<Vec<
     Ok(wishes)
 }
 
+/// A test of a suite and what it would run, or why it would not.
+pub struct Candidate {
+    pub entry: SuiteEntry,
+    pub selection: std::result::Result<Selection, String>,
+}
+
+/// The tests of the request's suites in order, also those that are only listed, for listings: nothing is opened or run.
+///
+/// # Errors
+/// Unknown names and bad parameters, as [`super::build`].
+pub fn candidates(catalog: &Catalog, request: &Request) -> Result<Vec<Candidate>> {
+    let size_gb = request.size_gb.unwrap_or(DEFAULT_SIZE_GB);
+    let outcome = |wish: Wish<'_>| {
+        let selection = match selection(catalog, request, size_gb, &wish) {
+            Ok(selection) => Ok(selection),
+            Err(Refusal::Unavailable(_, reason)) => Err(reason),
+            Err(Refusal::Wrong(error)) => return Err(error),
+        };
+        Ok::<_, Error>(Candidate { entry: wish.entry, selection })
+    };
+    wishes(catalog, request)?.into_iter().map(outcome).collect()
+}
+
 /// Compiles a wish.
 pub(super) fn selection(
     catalog: &Catalog,
@@ -58,12 +82,11 @@ pub(super) fn selection(
     let harness = catalog.harness(&request.engine);
     let compiled = parts.iter().map(|(entry, params)| compile::part(&target, &harness, entry, params));
     let compiled = compiled.collect::<Result<Vec<PartPlan>>>()?;
-    let jobs = request.jobs.as_ref().or(wish.entry.jobs.as_ref()).map_or(DEFAULT_JOBS, String::as_str);
     let facts = work_facts(asked.entry, &params, size_gb);
     let tables = tables(request, asked.entry, &params, &parts);
     Ok(Selection {
         hash: hash::of_parts(workload.revision, &params, &compiled),
-        ramp: jobs::for_parts(jobs::parse(jobs, request.cores)?, compiled.len()),
+        ramp: ramp(request, wish)?.for_parts(compiled.len()),
         workload: values::with_tables(workload, &params),
         asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),
         chosen: params::chosen(workload, &request.engine, &params),
@@ -71,8 +94,22 @@ pub(super) fn selection(
         drive,
         parts: compiled,
         window: pace::window(request, &wish.entry, wish.suite, &facts)?,
+        repeat: request.repeat.or(wish.entry.repeat).unwrap_or(1),
         tables,
     })
+}
+
+/// The ramp that the request gives, else the suite, on the processors of the target's host.
+fn ramp(request: &Request, wish: &Wish<'_>) -> Result<Ramp> {
+    let asked = request.jobs.as_ref().or(wish.entry.jobs.as_ref()).cloned().unwrap_or_default();
+    let place = || if request.jobs.is_some() { format!("--jobs {asked}") } else { format!("{}: {asked}", place(wish)) };
+    asked.on(request.cores).map_err(|what| Error::usage(place(), what).advise(RAMP_FORMS))
+}
+
+/// What to tell about the jobs of a mixed workload: they are multiples of its parts, whatever was asked for.
+pub fn jobs_note(selection: &Selection) -> Option<String> {
+    let parts = selection.parts.len();
+    (parts > 1).then(|| format!("jobs are multiples of {parts}, an equal number for each part"))
 }
 
 /// Refuses what a suite only lists, and what cannot be made as short as asked for.
@@ -83,7 +120,7 @@ fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Re
         (Some(reason), _) => refuse(reason.clone()),
         (None, Some(least)) if request.time_scale < least && !fixed_time => {
             let scale = request.time_scale;
-            refuse(format!("its work is one op, which --time-scale {scale} cannot make shorter"))
+            refuse(format!("its work is one op, which --time-scale {scale} cannot shorten"))
         }
         _ => Ok(()),
     }
@@ -92,7 +129,7 @@ fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Re
 /// What the fixed work of a suite may use: parameters, rows of the tables, and `units`, the units of work of one op.
 fn work_facts(entry: &Entry, params: &Params, size_gb: f64) -> Facts {
     let mut facts = values::facts(&entry.workload, params, size_gb);
-    // Work that is known only once the data is loaded (MB of a table) is no measure of fixed work.
+    // Work that is known only once the data is loaded (MB of a table) is not a measure of fixed work.
     if let Ok(units) = entry.workload.work.eval(&facts) {
         facts.insert("units".into(), units);
     }

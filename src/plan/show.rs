@@ -1,8 +1,9 @@
-//! The SQL of a selection as it will run, for people.
+//! What a plan will run: its SQL for people, and all of it as JSON, as stored with a run.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::model::{BoundStatement, Commit, JobCode, PartPlan, Selection};
+use crate::model::{BoundStatement, Commit, JobCode, PartPlan, Plan, Selection, TableRef};
 use crate::sql;
 
 /// A piece of SQL with what it is.
@@ -83,4 +84,26 @@ fn client_caption(share: f64, commit: Commit, times: u32) -> String {
         Commit::Block => ", begin before and commit after",
     };
     format!("{which}{repeated}{commit}")
+}
+
+/// The plan: per selection id, parameters, drive, ramp, window, hash and SQL; and what was left out, with reasons.
+pub fn describe(plan: &Plan) -> Value {
+    let left_out = plan.left_out.iter().map(|(id, reason)| json!({ "workload": id, "reason": reason }));
+    json!({
+        "suite": plan.suite, "seed": plan.seed, "size_gb": plan.size_gb, "tables": plan.tables.iter().map(TableRef::name).collect::<Vec<_>>(),
+        "selections": plan.selections.iter().map(described).collect::<Vec<_>>(),
+        "left_out": left_out.collect::<Vec<_>>(),
+        "note": plan.note,
+    })
+}
+
+fn described(selection: &Selection) -> Value {
+    let sql = show(selection).into_iter().map(|shown| json!({ "caption": shown.caption, "sql": shown.sql }));
+    json!({
+        "workload": selection.workload.id, "revision": selection.workload.revision, "asked_as": selection.asked_as,
+        "params": selection.params, "drive": selection.drive, "ramp": selection.ramp, "window": selection.window,
+        "repeat": selection.repeat,
+        "hash": selection.hash, "sql": sql.collect::<Vec<_>>(),
+        "contract": selection.workload.contract, "crosscheck": selection.workload.crosscheck,
+    })
 }

@@ -1,8 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::engine::Placeholder;
-use crate::model::{Commit, JobCode, Ramp};
+use crate::model::{Commit, JobCode, Placeholder, Ramp};
 
 const GROUP: &str = r#"
 id = "T"
@@ -166,29 +165,17 @@ fn fixture_with(own: &std::path::Path) -> Catalog {
 
 fn server() -> Request {
     let capabilities = Capabilities {
-        drives: &[Drive::Database, Drive::Client],
-        commits_in_routine: true,
         placeholder: Placeholder::Dollar,
-        prefix: "dbdyno.",
         orgs: &["heap"],
         lacking_orgs: &[("iot", "there are no clustered tables")],
-        parallel_load: true,
-        parallel_index: true,
-        in_process: false,
-        url_schemes: &[],
-        private_server: true,
+        ..Capabilities::SERVER
     };
     Request { size_gb: Some(1.0), ..Request::new("server", capabilities, 4) }
 }
 
 fn lite() -> Request {
-    let capabilities = Capabilities {
-        drives: &[Drive::Client],
-        placeholder: Placeholder::QuestionNumber,
-        prefix: "",
-        orgs: &["rowid"],
-        ..server().capabilities
-    };
+    let lacking_orgs = server().capabilities.lacking_orgs;
+    let capabilities = Capabilities { orgs: &["rowid"], lacking_orgs, ..Capabilities::LEAST };
     Request { engine: "lite".into(), capabilities, ..server() }
 }
 
@@ -281,8 +268,8 @@ fn bad_requests_are_one_line_and_say_what_is_allowed() {
     assert!(refused("T-READ:org=iot", server()).ends_with("cannot run on server: org=iot is not available: there are no clustered tables; see 'dbdyno show workload T-READ'"));
     let database = Request { drive: Some(Drive::Database), ..lite() };
     assert!(refused("T-READ", database).contains("lite has no database drive"));
-    let zero = Request { jobs: Some("0".into()), ..lite() };
-    assert!(refused("T-READ", zero).starts_with("--jobs 0: 0 is not between 1 and 10000"));
+    let backwards = Request { jobs: Some("8..cores".parse().unwrap()), ..lite() };
+    assert!(refused("T-READ", backwards).starts_with("--jobs 8..cores: 8..4 runs backwards"));
     assert!(build(&fixture(), &server()).unwrap_err().to_string().contains("no workload is selected"));
 }
 
@@ -303,7 +290,7 @@ fn a_suite_gives_size_jobs_and_window_and_leaves_out_with_reason() {
     assert_eq!((plan.selections[1].ramp.clone(), plan.selections[1].window.duration_s), (Ramp::Fixed(vec![2]), 1.5));
     let plan = build(&fixture(), &request(lite())).unwrap();
     assert_eq!(plan.left_out, [("T-LOCAL".to_string(), "it lacks this".to_string())]);
-    let fixed = Request { ops_per_job: Some(10), jobs: Some("1".into()), ..request(server()) };
+    let fixed = Request { ops_per_job: Some(10), jobs: Some("1".parse().unwrap()), ..request(server()) };
     let plan = build(&fixture(), &fixed).unwrap();
     assert_eq!((plan.selections[1].window.warmup_s, plan.selections[1].window.ops_per_job), (0.0, Some(10)));
 }
@@ -401,7 +388,7 @@ fn fixed_work_grows_with_its_table_and_both_rules_with_the_time_scale() {
 
 #[test]
 fn mixed_workloads_have_a_part_each_and_jobs_in_multiples() {
-    let plan = planned("T-MIXED", Request { jobs: Some("1,2,3".into()), ..server() });
+    let plan = planned("T-MIXED", Request { jobs: Some("1,2,3".parse().unwrap()), ..server() });
     let selection = &plan.selections[0];
     let parts: Vec<_> = selection.parts.iter().map(|part| part.workload.as_str()).collect();
     assert_eq!(parts, ["T-READ", "T-WRITE"]);
@@ -441,7 +428,7 @@ fn the_hash_changes_with_parameters_and_sql_only() {
     let hash = |text: &str, request: Request| planned(text, request).selections.remove(0).hash;
     let base = hash("T-WRITE", server());
     assert!(base.len() == 16 && base.chars().all(|c| c.is_ascii_hexdigit()));
-    assert_eq!(base, hash("t-write", Request { jobs: Some("9".into()), ..server() }));
+    assert_eq!(base, hash("t-write", Request { jobs: Some("9".parse().unwrap()), ..server() }));
     assert_ne!(base, hash("T-WRITE:update_pct=21", server()));
     assert_ne!(base, hash("T-WRITE", Request { drive: Some(Drive::Client), ..server() }));
     assert_ne!(hash("R2", server()), hash("R1", server()));
@@ -481,83 +468,4 @@ fn marks_of_every_style_are_shown_with_their_values() {
         assert_eq!(pieces[0].sql.trim_end_matches(';'), sql, "{placeholder:?}");
         assert_eq!(pieces[0].caption, "each op, prepared; here with id = 7, job = 1", "{placeholder:?}");
     }
-}
-
-#[test]
-fn what_a_server_has_no_sessions_for_is_left_out_with_the_reason() {
-    let plan = published(Request { size_gb: Some(1.0), ..server() });
-    assert_eq!(most_jobs(&plan), 32, "1..auto of four cores");
-    let fitted = within(&plan, 32, "no");
-    assert_eq!((fitted.plan, fitted.steps.len(), fitted.shortened), (plan.clone(), 0, 0));
-    let fitted = within(&plan, 1, "the server has room for 1 job");
-    let steps: Vec<_> = fitted.steps.iter().map(|(label, jobs)| (label.as_str(), jobs.as_slice())).collect();
-    assert_eq!(steps, [("P1", [2].as_slice())]);
-    assert_eq!(fitted.plan.selections[0].ramp, Ramp::Fixed(vec![1, 1]));
-    assert_eq!((fitted.plan.selections[1].ramp.clone(), fitted.shortened), (Ramp::Auto { from: 1, max: 1 }, 4));
-    let last = fitted.plan.left_out.last().unwrap();
-    assert_eq!(last, &("P1".to_string(), "2 jobs: the server has room for 1 job".to_string()));
-    assert_eq!(most_jobs(&fitted.plan), 1);
-    assert!(within(&plan, 0, "none").plan.selections.is_empty());
-}
-
-#[test]
-fn jobs_of_a_mixed_workload_stay_multiples_of_its_parts_in_little_room() {
-    let plan = planned("T-MIXED", Request { jobs: Some("1..auto".into()), ..server() });
-    let fitted = within(&plan, 7, "no");
-    assert_eq!(fitted.plan.selections[0].ramp, Ramp::Auto { from: 2, max: 6 });
-    let none = within(&plan, 1, "no");
-    assert_eq!((none.plan.selections.len(), none.steps), (0, vec![("T-MIXED".to_string(), vec![2])]));
-}
-
-#[test]
-fn numbers_of_jobs_are_listed_as_in_a_sentence() {
-    assert_eq!([list_jobs(&[128]), list_jobs(&[128, 256, 512])], ["128", "128, 256 and 512"]);
-}
-
-const CACHING: &str = r#"
-id = "C"
-title = "Caching"
-[[workload]]
-id = "C-IN"
-title = "cached"
-revision = 1
-tables = ["small"]
-warm = ["small"]
-kpm = { value = "ops", unit = "qps", better = "higher" }
-client = [{ steps = ["one"] }]
-[[workload]]
-id = "C-OUT"
-title = "not cached"
-revision = 1
-tables = ["big"]
-evict = ["big"]
-kpm = { value = "ops", unit = "qps", better = "higher" }
-client = [{ steps = ["one"] }]
-"#;
-
-fn caching(workload: &str, size_gb: f64) -> Plan {
-    let dir = tempfile::tempdir().unwrap();
-    fs::create_dir_all(dir.path().join("workloads/c")).unwrap();
-    fs::write(dir.path().join("workloads/c/group.toml"), CACHING).unwrap();
-    fs::write(dir.path().join("workloads/c/common.sql"), "-- name: one\nselect 1\n").unwrap();
-    let request = Request { size_gb: Some(size_gb), ..asking(workload, server()) };
-    build(&fixture_with(dir.path()), &request).unwrap_or_else(|error| panic!("{error}"))
-}
-
-#[test]
-fn a_size_that_makes_a_workloads_condition_impossible_is_said_in_one_line() {
-    let cache = 128.0 * 1_048_576.0;
-    assert_eq!(
-        cache_warning(&caching("C-OUT", 0.25), cache, "XS").unwrap(),
-        "C-OUT may be invalid: the big table should be twice the cache or more and has 74 MB at 0.25 GB, the cache of \
-         profile XS 134 MB; take --size 0.9 or more"
-    );
-    assert_eq!(cache_warning(&caching("C-OUT", 1.0), cache, "XS"), None);
-    assert_eq!(cache_warning(&caching("C-IN", 0.25), cache, "XS"), None, "it does not use the big table");
-    let line = cache_warning(&caching("C-IN", 64.0), 600.0 * 1_048_576.0, "N").unwrap();
-    assert!(line.contains("C-IN may be invalid") && line.contains("has 800 MB at 64 GB"), "{line}");
-    assert!(line.ends_with("the cache of profile N 629 MB; take --size 45 or less, or another --profile"), "{line}");
-    assert_eq!(cache_warning(&caching("C-OUT", 64.0), 600.0 * 1_048_576.0, "N"), None);
-    let line = cache_warning(&caching("C-IN", 0.1), 1_048_576.0, "TINY").unwrap();
-    assert!(line.ends_with("take another --profile"), "{line}");
 }

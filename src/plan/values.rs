@@ -1,9 +1,8 @@
 //! What `{{name}}` and expressions mean at plan time: parameters, table names, facts of the data set.
 
-use crate::engine::Capabilities;
 pub(super) use crate::model::params::ORG;
 use crate::model::rows::{PAD, table_rows};
-use crate::model::{Facts, TableRef, Workload};
+use crate::model::{Capabilities, Facts, TableRef, Workload};
 use crate::sql::Values;
 
 use super::params::{self, Params};
@@ -54,7 +53,7 @@ pub(super) fn with_tables(workload: &Workload, params: &Params) -> Workload {
 }
 
 /// Facts for expressions that must be known at plan time: numeric parameters and the data set's rows and keys.
-pub(super) fn facts(workload: &Workload, params: &Params, size_gb: f64) -> Facts {
+pub fn facts(workload: &Workload, params: &Params, size_gb: f64) -> Facts {
     let data = data_facts(size_gb).into_iter().map(|(name, value)| (name, value as f64));
     data.chain(own_facts(workload, params, size_gb)).collect()
 }

@@ -8,19 +8,13 @@ use std::time::Instant;
 
 use crate::model::Counters;
 
-mod cpu;
-mod disclosure;
 mod disk;
-mod file;
-mod io;
-mod memory;
-mod mount;
+mod foreign;
 mod process;
 mod sql;
+mod system;
 
-pub use disclosure::{database, host};
-pub use memory::memory_bytes;
-pub use sql::SqlProbe;
+pub use sql::{SqlProbe, disclose};
 
 /// A source of counters.
 pub trait Probe: Send {
@@ -48,7 +42,15 @@ pub struct ProbeContext<'a> {
 type Open = fn(&ProbeContext<'_>) -> Option<Box<dyn Probe>>;
 
 /// Every probe of the operating system; each opens only where its source exists.
-pub const PROBES: &[Open] = &[cpu::open, disk::open, memory::open, process::open_own, process::open_server, io::open];
+pub const PROBES: &[Open] = &[
+    system::open_cpu,
+    disk::open,
+    system::open_memory,
+    process::open_own,
+    process::open_server,
+    process::open_io,
+    foreign::open,
+];
 
 /// All counters at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,20 +1,22 @@
-//! CPU time of processes: our own, and the database server's with its children.
+//! Processes: CPU time of our own, of the database server's with their children, of the kernel's own threads; what the device
+//! read for the database.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use procfs::process::{Process, Stat};
 
 use crate::model::Counters;
 
-use super::file::ProcFile;
 use super::{Probe, ProbeContext};
 
 struct OwnCpu {
-    file: ProcFile,
+    process: Process,
     ticks_per_s: f64,
 }
 
 /// CPU time of our own process, all threads.
 pub(super) fn open_own(_: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
-    Some(Box::new(OwnCpu { file: ProcFile::open("/proc/self/stat")?, ticks_per_s: ticks_per_s() }))
+    Some(Box::new(OwnCpu { process: Process::myself().ok()?, ticks_per_s: ticks_per_s() }))
 }
 
 impl Probe for OwnCpu {
@@ -22,7 +24,7 @@ impl Probe for OwnCpu {
         "self"
     }
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
-        let times = parse(self.file.read()?)?;
+        let times = Times::from(&self.process.stat().map_err(|error| error.to_string())?);
         counters.set("self_cpu_user_s", times.user / self.ticks_per_s);
         counters.set("self_cpu_sys_s", times.sys / self.ticks_per_s);
         counters.set("self_cpu_s", (times.user + times.sys) / self.ticks_per_s);
@@ -35,11 +37,29 @@ struct ServerCpu {
     ticks_per_s: f64,
 }
 
-/// CPU time of the database's processes, if they are known.
+/// CPU time of the database's processes, if they are known. A kernel that lists no children would hide most of it.
 pub(super) fn open_server(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
     let pids = context.server_pids.to_vec();
     let known = pids.iter().any(|pid| std::fs::metadata(format!("/proc/{pid}/stat")).is_ok());
-    known.then(|| Box::new(ServerCpu { pids, ticks_per_s: ticks_per_s() }) as Box<dyn Probe>)
+    let lists_children = std::fs::metadata("/proc/thread-self/children").is_ok();
+    (known && lists_children).then(|| Box::new(ServerCpu { pids, ticks_per_s: ticks_per_s() }) as Box<dyn Probe>)
+}
+
+/// Readings that are given up because a process ended meanwhile.
+const TRIES: usize = 10;
+
+impl ServerCpu {
+    /// Times of all living processes; none if one ended meanwhile, since its time may have been missed in its parent.
+    fn at_once(&mut self) -> Option<Vec<Times>> {
+        let children = self.pids.iter().flat_map(|pid| children(*pid));
+        // Parents have lower numbers: they are read before a child of theirs can end.
+        let pids: BTreeSet<u32> = self.pids.iter().copied().chain(children).collect();
+        let times: Option<Vec<Times>> = pids.into_iter().map(times_of).collect();
+        if times.is_none() {
+            self.pids.retain(|pid| times_of(*pid).is_some());
+        }
+        times
+    }
 }
 
 impl Probe for ServerCpu {
@@ -49,23 +69,65 @@ impl Probe for ServerCpu {
     /// The given processes and their living children, each with the time of its own ended and awaited children: so a
     /// child's time moves to its parent when it ends, and the sum never falls.
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
-        let children = self.pids.iter().flat_map(|pid| children(*pid));
-        let pids: BTreeSet<u32> = self.pids.iter().copied().chain(children).collect();
-        let texts = pids.iter().filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok());
-        let times: Vec<Times> = texts.filter_map(|text| parse(&text).ok()).collect();
+        let times = (0..TRIES).find_map(|_| self.at_once()).unwrap_or_default();
         if times.is_empty() {
-            return Err("none of the server's processes is left".into());
+            return Err("the server's processes are gone, or come and go faster than they can be read".into());
         }
-        let ticks: f64 = times.iter().map(|times| times.user + times.sys + times.children).sum();
-        counters.set("server_cpu_s", ticks / self.ticks_per_s);
+        let seconds = |of: fn(&Times) -> f64| times.iter().map(of).sum::<f64>() / self.ticks_per_s;
+        let (user, sys) =
+            (seconds(|times| times.user + times.children_user), seconds(|times| times.sys + times.children_sys));
+        counters.set("server_cpu_user_s", user);
+        counters.set("server_cpu_sys_s", sys);
+        counters.set("server_cpu_s", user + sys);
         Ok(())
     }
 }
 
+/// CPU time of the kernel's own threads: they write back, keep journals and complete I/O for whoever asked for it.
+pub(super) struct KernelThreads {
+    /// Ticks of the living ones by process id and start.
+    living: BTreeMap<(u32, u64), f64>,
+    /// Ticks of those that ended, as last read: nobody inherits them.
+    ended: f64,
+    ticks_per_s: f64,
+}
+
+impl KernelThreads {
+    /// Process id of the thread that all others descend from.
+    const PARENT: u32 = 2;
+
+    /// Absent where they are not to be seen, as in a container.
+    pub fn open() -> Option<Self> {
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", Self::PARENT)).ok()?;
+        let visible = name.trim() == "kthreadd" && !children(Self::PARENT).is_empty();
+        visible.then(|| KernelThreads { living: BTreeMap::new(), ended: 0.0, ticks_per_s: ticks_per_s() })
+    }
+
+    /// Seconds so far.
+    pub fn cpu_s(&mut self) -> f64 {
+        let times = children(Self::PARENT).into_iter().filter_map(|pid| Some((pid, times_of(pid)?)));
+        self.count(times.map(|(pid, times)| ((pid, times.started), times.user + times.sys)).collect());
+        (self.living.values().sum::<f64>() + self.ended) / self.ticks_per_s
+    }
+
+    fn count(&mut self, living: BTreeMap<(u32, u64), f64>) {
+        let ended = self.living.iter().filter(|(thread, _)| !living.contains_key(thread));
+        self.ended += ended.map(|(_, ticks)| ticks).sum::<f64>();
+        self.living = living;
+    }
+}
+
+fn process(pid: u32) -> Option<Process> {
+    Process::new(i32::try_from(pid).ok()?).ok()
+}
+
+fn times_of(pid: u32) -> Option<Times> {
+    Some(Times::from(&process(pid)?.stat().ok()?))
+}
+
 /// Living children of a process.
-pub(super) fn children(pid: u32) -> Vec<u32> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+fn children(pid: u32) -> Vec<u32> {
+    process(pid).and_then(|process| process.task_main_thread().ok()?.children().ok()).unwrap_or_default()
 }
 
 fn ticks_per_s() -> f64 {
@@ -78,31 +140,78 @@ struct Times {
     user: f64,
     sys: f64,
     /// Of children that ended and were waited for.
-    children: f64,
+    children_user: f64,
+    children_sys: f64,
+    /// When the process started, in ticks since the system did.
+    started: u64,
 }
 
-/// Columns 14 to 17 of `/proc/pid/stat` (man 5 proc); the name in brackets may hold anything.
-fn parse(text: &str) -> Result<Times, String> {
-    let (_, fields) = text.rsplit_once(')').ok_or("stat of a process: no name in brackets")?;
-    let ticks: Vec<f64> = fields.split_ascii_whitespace().skip(11).take(4).filter_map(|t| t.parse().ok()).collect();
-    let [user, sys, children_user, children_sys] = ticks[..] else {
-        return Err("stat of a process: too few columns".into());
-    };
-    Ok(Times { user, sys, children: children_user + children_sys })
+impl From<&Stat> for Times {
+    fn from(stat: &Stat) -> Times {
+        let [user, sys] = [stat.utime, stat.stime].map(|ticks| ticks as f64);
+        let [children_user, children_sys] = [stat.cutime, stat.cstime].map(|ticks| ticks as f64);
+        Times { user, sys, children_user, children_sys, started: stat.starttime }
+    }
+}
+
+struct ServerIo {
+    pids: Vec<u32>,
+}
+
+/// Bytes that the database's processes made the device read: what a cache served is not in it, nor what other programs read.
+/// The probe, if the account of these processes may be read: it takes their user's rights or root's.
+pub(super) fn open_io(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
+    let own = context.in_process.then(std::process::id);
+    let pids: Vec<u32> = context.server_pids.iter().copied().chain(own).collect();
+    let mut probe = ServerIo { pids };
+    probe.read(&mut Counters::default()).ok()?;
+    Some(Box::new(probe))
+}
+
+impl Probe for ServerIo {
+    fn name(&self) -> &'static str {
+        "server-io"
+    }
+    /// The given processes and their living children. A child's account goes over to its parent when it ends, so the
+    /// sum never falls.
+    fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+        let children = self.pids.iter().flat_map(|pid| children(*pid));
+        let pids: BTreeSet<u32> = self.pids.iter().copied().chain(children).collect();
+        let bytes: Vec<u64> = pids.into_iter().filter_map(|pid| Some(process(pid)?.io().ok()?.read_bytes)).collect();
+        if bytes.is_empty() {
+            return Err("the I/O of the database's processes cannot be read".into());
+        }
+        counters.set("server_read_bytes", bytes.iter().sum::<u64>() as f64);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use procfs::FromRead;
+
     use super::*;
 
     #[test]
     fn a_name_with_brackets_and_blanks_does_not_shift_columns() {
-        let times = parse(include_str!("../../tests/fixtures/proc/pid_stat")).unwrap();
-        assert_eq!(times, Times { user: 250.0, sys: 130.0, children: 1540.0 });
+        let captured: &[u8] = include_bytes!("../../tests/fixtures/proc/pid_stat");
+        let times = Times::from(&Stat::from_read(captured).unwrap());
+        let (children_user, children_sys) = (1200.0, 340.0);
+        assert_eq!(times, Times { user: 250.0, sys: 130.0, children_user, children_sys, started: 123_456 });
     }
 
     #[test]
-    fn a_short_line_is_an_error() {
-        assert!(parse("1 (x) S 1 2").is_err());
+    fn a_kernel_thread_that_ended_keeps_what_it_used_also_if_its_number_is_used_again() {
+        let mut threads = KernelThreads { living: BTreeMap::new(), ended: 0.0, ticks_per_s: 1.0 };
+        let sum = |threads: &KernelThreads| threads.living.values().sum::<f64>() + threads.ended;
+        for (living, expected) in [
+            (vec![((7, 1), 10.0), ((8, 1), 5.0)], 15.0),
+            (vec![((7, 1), 12.0)], 17.0),
+            (vec![((7, 30), 1.0)], 18.0),
+            (vec![((7, 30), 4.0), ((9, 40), 2.0)], 23.0),
+        ] {
+            threads.count(living.into_iter().collect());
+            assert_eq!(sum(&threads), expected);
+        }
     }
 }

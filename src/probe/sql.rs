@@ -1,9 +1,9 @@
-//! Counters of the database, through the catalogue's `counters.*` blocks.
+//! What the database tells: its counters, through the catalogue's `counters.*` blocks, and its part of the disclosure.
 
 use std::time::{Duration, Instant};
 
 use crate::engine::{Rows, Session};
-use crate::model::Counters;
+use crate::model::{Counters, Disclosure};
 use crate::sql::{Block, statement};
 
 use super::Probe;
@@ -17,7 +17,7 @@ struct Query {
 /// Block of a query of one row: `now_s`, the server's time, and `counted_s`, the time up to which its counters go (seconds of
 /// one clock). Only for servers whose counters lag behind.
 const SETTLED: &str = "settled";
-/// Longest wait for counters that lag behind: PostgreSQL's do by half a second before 15.
+/// Longest wait for counters that lag behind: some do by half a second.
 const LONGEST_LAG: Duration = Duration::from_secs(5);
 /// Between two looks at them.
 const LOOK: Duration = Duration::from_millis(20);
@@ -81,6 +81,40 @@ fn take(rows: &Rows, counters: &mut Counters) {
         if let Some(number) = value.as_deref().and_then(|text| text.parse::<f64>().ok()) {
             counters.set(name.as_str(), number);
         }
+    }
+}
+
+/// Facts that the database tells: block `version` (section `database`, after the name of the `product`) and the rows (name, value) of the blocks
+/// `settings.*`. Returns the blocks that failed, with the reason.
+pub fn disclose(
+    session: &mut dyn Session,
+    blocks: &[&Block],
+    product: &str,
+    disclosure: &mut Disclosure,
+) -> Vec<(String, String)> {
+    let mut failed = Vec::new();
+    for block in blocks {
+        let is_version = block.name == "version";
+        if !is_version && !block.name.starts_with("settings.") {
+            continue;
+        }
+        match session.query(statement(&block.text), &[]) {
+            Ok(rows) if is_version => {
+                let version =
+                    rows.scalar().map_or(Disclosure::UNKNOWN.into(), |version| format!("{product} {version}"));
+                disclosure.set("database", "version", &version);
+            }
+            Ok(rows) => rows.rows.iter().for_each(|row| set_pair(disclosure, row)),
+            Err(error) => failed.push((block.name.clone(), error.to_string())),
+        }
+    }
+    failed
+}
+
+fn set_pair(disclosure: &mut Disclosure, row: &[Option<String>]) {
+    if let Some(Some(name)) = row.first() {
+        let value = row.get(1).and_then(Option::as_deref).unwrap_or(Disclosure::UNKNOWN);
+        disclosure.set("settings", name, value);
     }
 }
 

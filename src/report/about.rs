@@ -1,33 +1,36 @@
-//! Which tests a sentence is about, in few words: numbers that follow each other as ranges.
+//! What a report says of itself: how to read it, which commands made it, and which tests a sentence is about.
 
-use super::columns::jobs;
-use crate::model::{RunRecord, TestResult};
+use super::document::{Block, Section};
+use super::{Input, Language};
+use crate::model::{RunRecord, Test};
 
 /// A test that a sentence is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct About<'a> {
     pub run: &'a RunRecord,
-    pub test: &'a TestResult,
+    pub test: &'a Test,
 }
 
 impl About<'_> {
     /// A single test with its workload and jobs; several by their numbers.
-    pub fn subject(tests: &[Self]) -> String {
+    pub fn subject(language: Language, tests: &[Self]) -> String {
         match tests {
             [Self { run, test }] => {
-                format!("run {} test {} {} at {}", run.id, test.seq, test.workload, jobs(test.jobs))
+                let (run, seq, jobs) = (run.id.to_string(), test.seq().to_string(), language.jobs(test.jobs()));
+                let values = [("run", run.as_str()), ("test", &seq), ("workload", test.workload()), ("jobs", &jobs)];
+                language.say("run {run} test {test} {workload} at {jobs}", &values)
             }
-            _ => Self::tests(tests),
+            _ => Self::tests(language, tests),
         }
     }
 
     /// `run 1 test 1-14, 29-33; run 2-5 test 7`: runs with the same tests together.
-    pub fn tests(tests: &[Self]) -> String {
+    pub fn tests(language: Language, tests: &[Self]) -> String {
         let mut of_run: Vec<(i64, Vec<i64>)> = Vec::new();
         for Self { run, test } in tests {
             match of_run.last_mut().filter(|(last, _)| *last == run.id) {
-                Some((_, tests)) => tests.push(test.seq.into()),
-                None => of_run.push((run.id, vec![test.seq.into()])),
+                Some((_, tests)) => tests.push(test.seq().into()),
+                None => of_run.push((run.id, vec![test.seq().into()])),
             }
         }
         let mut together: Vec<(Vec<i64>, String)> = Vec::new();
@@ -38,7 +41,10 @@ impl About<'_> {
                 None => together.push((vec![run], tests)),
             }
         }
-        let texts = together.iter().map(|(runs, tests)| format!("run {} test {tests}", ranges(runs)));
+        let of = |(runs, tests): &(Vec<i64>, String)| {
+            language.say("run {run} test {test}", &[("run", &ranges(runs)), ("test", tests)])
+        };
+        let texts = together.iter().map(of);
         texts.collect::<Vec<_>>().join("; ")
     }
 }
@@ -56,11 +62,60 @@ pub fn ranges(numbers: &[i64]) -> String {
     chunks.map(text).collect::<Vec<_>>().join(", ")
 }
 
+/// The short form of METHODOLOGY.md.
+const METHOD: &[&str] = &[
+    "A test runs one workload with a fixed number of jobs. All jobs start at one gate; the warm-up is dropped, and the \
+     window is cut while they run on. A job's rate is what it counted divided by its own time; throughput is the sum \
+     over the jobs. The loop is closed: service time, not response time under an arrival rate. MB = 10^6 bytes.",
+    "Speed is the metric at one job, throughput the best at any number of jobs. Percentiles need ten ops beyond them, \
+     else they are not printed. Intervals are 95 % (batch means over the seconds). CPU % is the host's.",
+    "Every figure has a verdict. valid: the contract of the workload held and our counts agree with the database's own \
+     counters. conditional (?): the figure means less than it seems, the reason is given. invalid (!): it must not be \
+     used. A dash with a number is unknown, the footnote says why; unknown is never 0.",
+    "In the charts a filled mark is valid, a hollow one conditional, a cross invalid. The thin dotted curves are the \
+     Universal Scalability Law fitted to the ops per second (N. J. Gunther, 2007), from four numbers of jobs on.",
+];
+
+/// The section.
+pub fn method(input: &Input) -> Section {
+    let mut blocks: Vec<Block> = METHOD.iter().map(|text| Block::Paragraph(input.language.phrase(text))).collect();
+    blocks.push(Block::Facts(commands(input)));
+    Section::new(input.language, "Method", blocks)
+}
+
+/// The command that made each run, and this report.
+fn commands(input: &Input) -> Vec<(String, String)> {
+    let platforms = input.platforms();
+    let made_by = |name: &str| input.language.say("Made by ({platform})", &[("platform", name)]);
+    let runs = input.runs.iter().zip(platforms).map(|(data, name)| (made_by(&name), shareable(&data.run.command)));
+    let report = (!input.command.is_empty()).then(|| (input.language.phrase("This report"), shareable(&input.command)));
+    runs.chain(report).collect()
+}
+
+/// The command line with local paths cut to their last part; addresses of servers stay.
+pub fn shareable(command: &str) -> String {
+    command.split(' ').map(without_path).collect::<Vec<_>>().join(" ")
+}
+
+/// `--output=/home/me/page.html` becomes `--output=page.html`.
+fn without_path(word: &str) -> String {
+    let (option, value) = match word.split_once('=').filter(|_| word.starts_with("--")) {
+        Some((option, value)) => (format!("{option}="), value),
+        None => (String::new(), word),
+    };
+    let bare = value.trim_end_matches(['/', '\'', '"']);
+    match bare.rsplit_once('/') {
+        Some((_, last)) if !value.contains("://") => format!("{option}{last}"),
+        _ => word.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::compare::fixture::run;
     use crate::analysis::fixture;
+    use crate::model::TestResult;
 
     #[test]
     fn numbers_that_follow_each_other_are_a_range() {
@@ -71,13 +126,23 @@ mod tests {
     #[test]
     fn a_single_test_is_named_and_runs_with_the_same_tests_stand_together() {
         let runs = [1, 2, 3, 9].map(|id| RunRecord { id, ..run("r") });
-        let tests = [1, 2, 3].map(|seq| TestResult { seq, jobs: 4, ..fixture::result() });
+        let tests = [1, 2, 3].map(|seq| Test::from(TestResult { seq, jobs: 4, ..fixture::result() }));
         let about = |run: usize, test: usize| About { run: &runs[run], test: &tests[test] };
-        let single = About::subject(&[about(3, 1)]);
+        let single = About::subject(Language::English, &[about(3, 1)]);
         assert!(single.starts_with("run 9 test 2 ") && single.ends_with(" at 4 jobs"), "{single}");
         let mut several: Vec<About<'_>> =
             (0..3).flat_map(|run| (0..3).map(move |test| (run, test))).map(|(r, t)| about(r, t)).collect();
         several.push(about(3, 2));
-        assert_eq!(About::subject(&several), "run 1-3 test 1-3; run 9 test 3");
+        assert_eq!(About::subject(Language::English, &several), "run 1-3 test 1-3; run 9 test 3");
+    }
+
+    #[test]
+    fn local_paths_are_cut_and_addresses_are_not() {
+        let typed = "dbdyno --results=/home/me/r.db report html --output ../out/page.html --catalog ~/my/";
+        assert_eq!(shareable(typed), "dbdyno --results=r.db report html --output page.html --catalog my");
+        let run =
+            "/usr/local/bin/dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap --data-dir '/data/my dir/x'";
+        let expected = "dbdyno run x://me@db:5432/app --workload TP-LIGHT:org=heap --data-dir my x";
+        assert_eq!(shareable(run), expected);
     }
 }

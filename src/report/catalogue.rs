@@ -1,10 +1,9 @@
 //! The catalogue: what each workload does, how it is judged, its SQL on each engine, its codes in other suites.
 
-use super::assignments::assignments;
 use super::document::{Block, Cell, Code, Column, Document, Section, Table};
 use super::{Input, Report, Statements, Subject};
 use crate::catalog::{Suite, SuiteEntry};
-use crate::model::{Alias, Claim, Kpm, Param, Part, Status, Workload};
+use crate::model::{Alias, Claim, Kpm, Param, Part, Status, Workload, params};
 
 /// `report catalogue`.
 pub struct CatalogueReport;
@@ -37,7 +36,7 @@ fn table(name: &str, columns: &[(&str, u8)]) -> Table {
 
 /// `T512 (logging=yes), T511 (logging=no)`.
 fn codes(workload: &Workload) -> String {
-    let code = |alias: &Alias| match assignments(&alias.params, ", ") {
+    let code = |alias: &Alias| match params::assignments(&alias.params, ", ") {
         params if params.is_empty() => alias.code.clone(),
         params => format!("{} ({params})", alias.code),
     };
@@ -46,7 +45,8 @@ fn codes(workload: &Workload) -> String {
 
 /// `TP-LIGHT, TP-MEDIUM update_pct=40`.
 fn parts(workload: &Workload) -> String {
-    let part = |part: &Part| format!("{} {}", part.workload, assignments(&part.params, " ")).trim_end().to_string();
+    let part =
+        |part: &Part| format!("{} {}", part.workload, params::assignments(&part.params, " ")).trim_end().to_string();
     workload.parts.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
@@ -131,6 +131,13 @@ fn claims(workload: &Workload) -> Table {
     table
 }
 
+/// A claim in words: `physical_reads per ops at most 0.1 (client drive): the table was not cached`.
+pub fn claim_in_words(claim: &Claim) -> String {
+    let per = claim.per.iter().map(|per| format!(" per {per}")).collect::<String>();
+    let scope = Some(scope(claim)).filter(|scope| !scope.is_empty()).map(|scope| format!(" ({scope})"));
+    format!("{}{per} {}{}: {}", claim.what, required(claim), scope.unwrap_or_default(), or_else(claim))
+}
+
 fn required(claim: &Claim) -> String {
     let words = [("at least", &claim.min), ("at most", &claim.max), ("equal to", &claim.equals)];
     let known = words.iter().filter_map(|(word, expr)| Some(format!("{word} {}", expr.as_ref()?.0)));
@@ -185,7 +192,7 @@ fn suite_row(entry: &SuiteEntry) -> Vec<Cell> {
         text(&entry.code),
         text(&entry.title),
         entry.workload.as_ref().or(entry.none.as_ref()).map_or(Cell::Empty, Cell::text),
-        Cell::text(assignments(&entry.params, ", ")),
-        text(&entry.jobs),
+        Cell::text(params::assignments(&entry.params, ", ")),
+        entry.jobs.as_ref().map_or(Cell::Empty, |jobs| Cell::text(jobs.to_string())),
     ]
 }

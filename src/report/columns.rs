@@ -1,15 +1,22 @@
 //! Columns as declared data: name, unit and where a line's value comes from; a table is made from a list of them.
 
+use super::Language;
 use super::about::About;
 use super::document::{Cell, Column, Digits, Table};
 use crate::analysis::Derived;
-use crate::model::{RunRecord, TestResult};
+use crate::analysis::interval::Known;
+use crate::model::{RunRecord, Sentence, Test};
 
 /// What a row of a table of tests is made from.
 pub struct Line<'a> {
     pub run: &'a RunRecord,
-    pub test: &'a TestResult,
+    /// Of repetitions the one that stands for them.
+    pub test: &'a Test,
+    /// How often it was run.
+    pub times: usize,
+    pub known: Known,
     pub derived: Derived,
+    pub language: Language,
 }
 
 /// Where a column's value comes from.
@@ -18,7 +25,7 @@ pub enum Source {
     /// A text, a count or a mark that is always known.
     Plain(fn(&Line<'_>) -> Cell),
     /// A measured figure, or why it is unknown.
-    Figure(fn(&Line<'_>) -> Result<f64, String>, Digits),
+    Figure(fn(&Line<'_>) -> Result<f64, Sentence>, Digits),
     /// The figure of this id in `analysis::derive`.
     Derived(&'static str, Digits),
     /// The workload's KPM; the column has the KPM's unit.
@@ -44,28 +51,42 @@ pub struct Definition {
 pub const RATE: Digits = Digits::Significant(4);
 
 /// The table `name` with a row per line. All lines must have the same KPM unit.
-pub fn table(name: &str, definitions: &[Definition], kpm_name: &str, lines: &[Line<'_>]) -> Table {
-    let unit = lines.first().map_or("", |line| line.test.kpm.unit.as_str());
-    let columns = definitions.iter().map(|definition| head(definition, kpm_name, unit)).collect();
-    let mut table = Table { name: name.into(), columns, ..Table::default() };
+pub fn table(language: Language, name: &str, definitions: &[Definition], kpm_name: &str, lines: &[Line<'_>]) -> Table {
+    let unit = lines.first().map_or("", |line| line.test.kpm().unit.as_str());
+    let columns = definitions.iter().map(|definition| head(definition, kpm_name, unit));
+    let mut table = Table::new(language, name, columns);
     for line in lines {
         let row = definitions.iter().map(|definition| cell(definition, line, &mut table)).collect();
         table.rows.push(row);
     }
-    table.explain_all(lines.iter().map(|line| (About { run: line.run, test: line.test }, &line.test.verdict)));
+    table.explain_all(lines.iter().map(|line| (About { run: line.run, test: line.test }, line.test.verdict())));
     table
 }
 
 /// Why the number of jobs of a published test is unknown.
 pub const UNKNOWN_JOBS: &str = "the source does not print the number of jobs";
 
-/// `1 job`, `2 jobs`; a publication may not print it.
-pub fn jobs(jobs: u32) -> String {
-    match jobs {
-        0 => "an unprinted number of jobs".into(),
-        1 => "1 job".into(),
-        jobs => format!("{jobs} jobs"),
-    }
+/// Why a figure of a publication is unknown.
+pub const NOT_PRINTED: &str = "the source does not print it";
+
+/// A percentile in ms, or why the test has none.
+pub fn percentile_ms(test: &Test, value_us: Option<f64>) -> Result<f64, Sentence> {
+    value_us.map(|us| us / 1000.0).ok_or_else(|| no_percentile(test).into())
+}
+
+/// Why a test has no percentile.
+pub fn no_percentile(test: &Test) -> &'static str {
+    test.either("too few timed ops for this percentile", NOT_PRINTED)
+}
+
+/// Why a test has no interval.
+pub fn no_interval(test: &Test) -> &'static str {
+    test.either("too few seconds for a confidence interval", NOT_PRINTED)
+}
+
+/// Why a test has no mean service time.
+pub fn no_mean(test: &Test) -> &'static str {
+    test.either("no op was completed in the window", NOT_PRINTED)
 }
 
 fn head(definition: &Definition, kpm_name: &str, kpm_unit: &str) -> Column {
@@ -78,31 +99,32 @@ fn head(definition: &Definition, kpm_name: &str, kpm_unit: &str) -> Column {
 }
 
 fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
-    let verdict = line.test.verdict.status;
+    let verdict = line.test.status();
     match definition.source {
         Source::Plain(get) => get(line),
-        Source::Jobs => line.test.known_jobs().map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count),
-        _ if line.test.window_s <= 0.0 && line.test.published.is_none() => {
-            table.unknown("the test failed before anything was measured")
-        }
+        Source::Jobs => line.test.jobs().map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count),
+        _ if line.test.is_empty() => table.unknown("the test failed before anything was measured"),
         Source::Figure(get, digits) => table.figure(get(line), digits, verdict),
         Source::Derived(id, digits) => table.figure(derived(line, id), digits, verdict),
-        Source::Kpm => table.figure(kpm(line), RATE, verdict),
-        Source::KpmPerJob if line.test.known_jobs().is_none() => table.unknown(UNKNOWN_JOBS),
-        Source::KpmPerJob => table.figure(kpm(line).map(|value| value / f64::from(line.test.jobs)), RATE, verdict),
+        Source::Kpm => table.figure(kpm(line.test), RATE, verdict),
+        Source::KpmPerJob => match line.test.jobs() {
+            Some(jobs) => table.figure(kpm(line.test).map(|value| value / f64::from(jobs)), RATE, verdict),
+            None => table.unknown(UNKNOWN_JOBS),
+        },
     }
 }
 
-fn derived(line: &Line<'_>, id: &str) -> Result<f64, String> {
-    let figure = line.derived.figure(id).ok_or_else(|| format!("there is no figure {id}"))?;
+fn derived(line: &Line<'_>, id: &str) -> Result<f64, Sentence> {
+    let figure = line.derived.figure(id).ok_or_else(|| Sentence::quoted(format!("there is no figure {id}")))?;
     figure.value.clone()
 }
 
-fn kpm(line: &Line<'_>) -> Result<f64, String> {
-    let why = match &line.test.published {
-        Some(_) => "the source does not print the KPM",
-        None if line.test.window.ops == 0 => "no op was completed in the window",
-        None => "the counter of the KPM is not known here",
+/// The KPM, or why it is unknown.
+pub fn kpm(test: &Test) -> Result<f64, Sentence> {
+    let why = match test.measured() {
+        None => "the source does not print the KPM",
+        Some(test) if test.window.ops == 0 => "no op was completed in the window",
+        Some(_) => "the counter of the KPM is not known here",
     };
-    line.test.kpm_value.ok_or_else(|| why.into())
+    test.kpm_value().ok_or_else(|| why.into())
 }

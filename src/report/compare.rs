@@ -1,60 +1,128 @@
-//! The comparison of runs: as a document for people, and as JSON for programs.
+//! The comparison of runs: as a document for people, as JSON for programs, as checks for build servers.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::columns::RATE;
-use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use crate::analysis::compare::{Comparison, EqualJobs, Kind, Row};
+use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Section, Table};
+use super::format::json;
+use super::{Input, Language, Report, RunTests, price};
+use crate::analysis::compare::{
+    Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, compare,
+};
+use crate::analysis::interval::Unknown;
+use crate::model::{Sentence, Status};
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// How to read it.
-const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95 % interval of the ratio holds 1. An \
-interval comes from the seconds of both tests and from what unrepeated tests differ by from run to run (or from \
-repetitions, where there are three or more); published figures have none, so that every difference counts.";
+const HOW_TO_READ: &str = "Ratios are other / base. ~ = inside the noise: the 95 % interval of the ratio holds 1. undecided \
+= a figure has no interval, so that nothing is said.";
+
+/// Where intervals come from.
+const NOISE: &str = "intervals are measured, from three or more repetitions, else from the seconds of the windows";
+
+/// What `compare` shows. It is not among the reports, since it needs two runs.
+pub struct CompareReport;
+
+impl Report for CompareReport {
+    fn name(&self) -> &'static str {
+        "compare"
+    }
+
+    fn title(&self) -> &'static str {
+        "two or more runs, each against the first"
+    }
+
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let comparisons = comparisons(input);
+        Document { checks: checks(&comparisons, input.fail_below), ..document(&comparisons, input.language) }
+    }
+}
+
+/// Every run against the first.
+pub fn comparisons(input: &Input) -> Vec<Comparison> {
+    let names = input.platforms();
+    let sides = input.runs.iter().zip(&names).map(|(data, name)| {
+        let RunTests { run, tests } = data;
+        Side { name, run, tests, price: price::price_of(input, data) }
+    });
+    let sides: Vec<Side<'_>> = sides.collect();
+    let Some((base, others)) = sides.split_first() else { return Vec::new() };
+    others.iter().map(|other| compare(base, other, input.catalog.effects())).collect()
+}
 
 /// The document of comparisons with one base.
-pub fn document(comparisons: &[Comparison], noise: &str) -> Document {
+pub fn document(comparisons: &[Comparison], language: Language) -> Document {
     let several = comparisons.len() > 1;
-    let mut document = Document { title: title(comparisons), ..Document::default() };
+    let data = Some(json::value(&Data::of(comparisons)));
+    let mut document = Document { title: title(comparisons, language), language, data, ..Document::default() };
     for comparison in comparisons {
         let named = |title: &str| match several {
-            true => format!("{} against {}: {title}", comparison.other, comparison.base),
-            false => title.to_string(),
+            true => format!("{}: {}", against(language, &comparison.other, &comparison.base), language.phrase(title)),
+            false => language.phrase(title),
         };
         let section = |title: &str, blocks: Vec<Block>| Section { title: named(title), blocks };
-        document.sections.push(section("What differs", differences(comparison)));
-        document.sections.push(section("Findings", findings(comparison)));
-        let how = Block::Paragraph(format!("{HOW_TO_READ} Noise between runs: {noise}."));
-        let rows = Block::Table(rows(comparison, several));
+        document.sections.push(section("What differs", differences(comparison, language)));
+        document.sections.push(section("Findings", findings(comparison, language)));
+        let how = Block::Paragraph(format!("{} {}", language.phrase(HOW_TO_READ), counts(comparison, language)));
+        let rows = Block::Table(rows(comparison, language, several));
         document.sections.push(section("Speed and throughput", vec![how, rows]));
         if !comparison.equal_jobs.is_empty() {
             document
                 .sections
-                .push(section("Equal numbers of jobs", vec![Block::Table(equal_jobs(comparison, several))]));
+                .push(section("Equal numbers of jobs", vec![Block::Table(equal_jobs(comparison, language, several))]));
         }
         if !comparison.not_compared.is_empty() {
-            document.sections.push(section("Not compared", vec![Block::Table(not_compared(comparison, several))]));
+            document
+                .sections
+                .push(section("Not compared", vec![Block::Table(not_compared(comparison, language, several))]));
         }
     }
     document
 }
 
-fn title(comparisons: &[Comparison]) -> String {
+/// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` And what chance makes of so many.
+fn counts(comparison: &Comparison, language: Language) -> String {
+    let judged: Vec<_> = comparison.kpms.iter().filter(|row| row.status < Status::Invalid).collect();
+    let of = |change: Change| judged.iter().filter(|row| row.change() == change).count();
+    let said = |change: Change| format!("{} {}", of(change), language.phrase(change.name()));
+    let said = [Change::Better, Change::Worse, Change::Same, Change::Undecided].map(said).join(", ");
+    let decided = judged.len() - of(Change::Undecided);
+    let chance = match comparison.by_chance() {
+        0 => String::new(),
+        some => {
+            let (decided, expected) = (decided.to_string(), (0.05 * decided as f64).ceil().to_string());
+            format!(" {}", language.count("by_chance", some, &[("decided", &decided), ("expected", &expected)]))
+        }
+    };
+    language.say("Figures: {counts}.", &[("counts", &said)]) + &chance
+}
+
+fn title(comparisons: &[Comparison], language: Language) -> String {
     let others: Vec<&str> = comparisons.iter().map(|comparison| comparison.other.as_str()).collect();
     let base = comparisons.first().map_or("", |comparison| comparison.base.as_str());
-    format!("Comparison: {} against {base}", others.join(", "))
+    language.say("Comparison: {pair}", &[("pair", &against(language, &others.join(", "), base))])
 }
 
-fn table(name: &str, comparison: &Comparison, several: bool, columns: Vec<Column>) -> Table {
+fn against(language: Language, other: &str, base: &str) -> String {
+    language.say("{other} against {base}", &[("other", other), ("base", base)])
+}
+
+fn table(language: Language, name: &str, comparison: &Comparison, several: bool, columns: Vec<Column>) -> Table {
     let name = if several { format!("{name} {}", comparison.other) } else { name.into() };
-    Table { name, columns, ..Table::default() }
+    Table::new(language, name, columns)
 }
 
-fn differences(comparison: &Comparison) -> Vec<Block> {
+fn differences(comparison: &Comparison, language: Language) -> Vec<Block> {
     if comparison.differences.is_empty() {
-        return vec![Block::Paragraph("The disclosures say nothing that touches a figure in both runs.".into())];
+        return vec![Block::Paragraph(
+            language.phrase("The disclosures do not differ in anything that touches a figure of both runs."),
+        )];
     }
     let columns = vec![
         Column::new("Section", "", 2),
@@ -64,27 +132,32 @@ fn differences(comparison: &Comparison) -> Vec<Block> {
         Column::new("Touches", "", 1),
         Column::new("Why", "", 5),
     ];
-    let mut table = table("differences", comparison, true, columns);
+    let mut table = table(language, "differences", comparison, true, columns);
     for difference in &comparison.differences {
-        let texts = [&difference.section, &difference.fact, &difference.base, &difference.other];
+        let section = language.phrase(&difference.section);
+        let stated = |value: &String| if value == NOT_STATED { language.phrase(value) } else { value.clone() };
+        let texts = [&section, &difference.fact, &stated(&difference.base), &stated(&difference.other)];
         let touches = difference.touches.join(" ");
-        let cells = texts.into_iter().cloned().chain([touches, difference.because.clone()]);
+        let cells = texts.into_iter().cloned().chain([touches, language.phrase(&difference.because)]);
         table.rows.push(cells.map(Cell::Text).collect());
     }
     vec![Block::Table(table)]
 }
 
-fn findings(comparison: &Comparison) -> Vec<Block> {
-    let texts = comparison.findings.iter().map(|finding| Block::Paragraph(format!("{}.", finding.text)));
+fn findings(comparison: &Comparison, language: Language) -> Vec<Block> {
+    let texts =
+        comparison.findings.iter().map(|finding| Block::Paragraph(format!("{}.", language.sentence(&finding.text))));
     let found: Vec<Block> = texts.collect();
-    let nothing = match comparison.kpms.is_empty() {
-        true => "There is no figure that both runs have.",
-        false => "No figure differs beyond the noise.",
+    let is_open = comparison.kpms.iter().all(|row| row.change() == Change::Undecided);
+    let nothing = match (comparison.kpms.is_empty(), is_open) {
+        (true, _) => "The runs have no figure in common.",
+        (_, true) => "No figure can be decided: none has an interval in both runs.",
+        _ => "No figure differs beyond the noise.",
     };
-    if found.is_empty() { vec![Block::Paragraph(nothing.into())] } else { found }
+    if found.is_empty() { vec![Block::Paragraph(language.phrase(nothing))] } else { found }
 }
 
-fn rows(comparison: &Comparison, several: bool) -> Table {
+fn rows(comparison: &Comparison, language: Language, several: bool) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Kind", "", 0),
@@ -105,12 +178,15 @@ fn rows(comparison: &Comparison, several: bool) -> Table {
         // The figures are marked, too.
         Column::new("Verdict", "", 2),
     ];
-    let mut table = table("kpms", comparison, several, columns);
+    let mut table = table(language, "kpms", comparison, several, columns);
     for row in &comparison.kpms {
-        let cells = row_cells(row);
+        let cells = row_cells(row, language);
         table.rows.push(cells);
-        for reason in &row.reasons {
-            let remark = format!("{}, {}: {reason}", row.subject.label(), row.kind.name());
+        let undecided = |why: Unknown| Sentence::new("{why}: undecided").with("why", Sentence::new(why.to_string()));
+        let open = row.ratio.span.err().map(undecided);
+        for reason in row.reasons.iter().chain(&open) {
+            let (label, kind) = (row.subject.label(), language.phrase(row.kind.name()));
+            let remark = format!("{label}, {kind}: {}", language.sentence(reason));
             if !table.remarks.contains(&remark) {
                 table.remarks.push(remark);
             }
@@ -120,21 +196,21 @@ fn rows(comparison: &Comparison, several: bool) -> Table {
     table
 }
 
-fn row_cells(row: &Row) -> Vec<Cell> {
+fn row_cells(row: &Row, language: Language) -> Vec<Cell> {
     let figure = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(row.status) };
     let ratio = |value: Option<f64>| value.map_or(Cell::Empty, |value| number(value, Digits::Decimals(3)));
     vec![
         Cell::text(row.subject.label()),
-        Cell::text(row.kind.name()),
+        Cell::text(language.phrase(row.kind.name())),
         Cell::text(&row.unit),
         figure(row.base),
         row.base_jobs.map_or(Cell::Empty, Cell::count),
         figure(row.other),
         row.other_jobs.map_or(Cell::Empty, Cell::count),
         ratio(Some(row.ratio.value)),
-        ratio(row.ratio.low),
-        ratio(row.ratio.high),
-        Cell::text(row.change().name()),
+        ratio(row.ratio.span.ok().map(|span| span.low)),
+        ratio(row.ratio.span.ok().map(|span| span.high)),
+        Cell::text(language.phrase(row.change().name())),
         ratio(row.service_ratio()),
         ratio(row.per_job),
         ratio(row.per_core),
@@ -148,7 +224,7 @@ fn number(value: f64, digits: Digits) -> Cell {
     Cell::Number { value, digits, verdict: None }
 }
 
-fn equal_jobs(comparison: &Comparison, several: bool) -> Table {
+fn equal_jobs(comparison: &Comparison, language: Language, several: bool) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Jobs", "", 0),
@@ -163,7 +239,7 @@ fn equal_jobs(comparison: &Comparison, several: bool) -> Table {
         Column::new("Other CPU busy", "%", 5),
         Column::new("Verdict", "", 2),
     ];
-    let mut table = table("equal jobs", comparison, several, columns);
+    let mut table = table(language, "equal jobs", comparison, several, columns);
     let percent =
         |value: Option<f64>, scale: f64| value.map_or(Cell::Empty, |value| number(value * scale, Digits::Decimals(1)));
     let cells = |line: &EqualJobs| {
@@ -175,7 +251,7 @@ fn equal_jobs(comparison: &Comparison, several: bool) -> Table {
             figure(line.base),
             figure(line.other),
             number(line.ratio.value, Digits::Decimals(3)),
-            Cell::text(line.ratio.change(line.better).name()),
+            Cell::text(language.phrase(line.ratio.change(line.better).name())),
             percent(line.base_utilisation, 100.0),
             percent(line.other_utilisation, 100.0),
             percent(line.base_cpu_busy_pct, 1.0),
@@ -184,118 +260,130 @@ fn equal_jobs(comparison: &Comparison, several: bool) -> Table {
         ]
     };
     table.rows = comparison.equal_jobs.iter().map(cells).collect();
-    table.remarks.push("used: throughput / the best throughput of the same ramp (effective utilisation)".into());
+    let used = "used: throughput / the best throughput of the same ramp (effective utilisation)";
+    table.remarks.push(language.phrase(used));
     table
 }
 
-fn not_compared(comparison: &Comparison, several: bool) -> Table {
+fn not_compared(comparison: &Comparison, language: Language, several: bool) -> Table {
     let columns = vec![Column::new("Workload", "", 0), Column::new("Kind", "", 0), Column::new("Why", "", 0)];
-    let mut table = table("not compared", comparison, several, columns);
+    let mut table = table(language, "not compared", comparison, several, columns);
     for lost in &comparison.not_compared {
-        let kind = lost.kind.map_or(Cell::Empty, |kind| Cell::text(kind.name()));
-        table.rows.push(vec![Cell::text(&lost.label), kind, Cell::text(&lost.why)]);
+        let kind = lost.kind.map_or(Cell::Empty, |kind| Cell::text(language.phrase(kind.name())));
+        table.rows.push(vec![Cell::text(&lost.label), kind, Cell::text(language.sentence(&lost.why))]);
     }
     table
 }
 
-/// The JSON document: lists over all comparisons, each entry with its runs.
-pub fn json(comparisons: &[Comparison], noise: &str) -> Value {
-    let each = |list: &dyn Fn(&Comparison) -> Vec<Value>| -> Vec<Value> {
-        let named = comparisons.iter().map(|comparison| {
-            let mut entries = list(comparison);
-            entries.iter_mut().for_each(|entry| {
-                entry["base_run"] = json!(comparison.base);
-                entry["other_run"] = json!(comparison.other);
-            });
-            entries
-        });
-        named.flatten().collect()
-    };
-    json!({
-        "schema_version": SCHEMA_VERSION,
-        "base": comparisons.first().map(|comparison| &comparison.base),
-        "others": comparisons.iter().map(|comparison| &comparison.other).collect::<Vec<_>>(),
-        "noise": noise,
-        "disclosure_differences": each(&|comparison| comparison.differences.iter().map(|difference| json!({
-            "section": difference.section, "fact": difference.fact, "base": difference.base, "other": difference.other,
-            "touches": difference.touches, "because": difference.because,
-        })).collect()),
-        "kpms": each(&|comparison| comparison.kpms.iter().map(row_json).collect()),
-        "further": each(&|comparison| comparison.further.iter().map(row_json).collect()),
-        "equal_jobs": each(&|comparison| comparison.equal_jobs.iter().map(equal_jobs_json).collect()),
-        "groups": each(&|comparison| comparison.groups.iter().map(|mean| json!({
-            "group": mean.group, "kind": mean.kind.name(), "ratio": mean.ratio, "workloads": mean.workloads,
-        })).collect()),
-        "not_compared": each(&|comparison| comparison.not_compared.iter().map(|lost| json!({
-            "workload": lost.label, "kind": lost.kind.map(Kind::name), "why": lost.why, "lost": lost.lost,
-        })).collect()),
-        "findings": each(&|comparison| comparison.findings.iter().map(|finding| json!({
-            "code": finding.code, "text": finding.text,
-        })).collect()),
-    })
+/// What `compare --format json` gives: lists over all comparisons, each entry with its runs.
+#[derive(Serialize)]
+struct Data<'a> {
+    schema_version: u32,
+    base: Option<&'a str>,
+    others: Vec<&'a str>,
+    noise: &'static str,
+    disclosure_differences: Vec<OfRuns<'a, &'a Difference>>,
+    kpms: Vec<OfRuns<'a, Judged<'a>>>,
+    further: Vec<OfRuns<'a, Judged<'a>>>,
+    equal_jobs: Vec<OfRuns<'a, AtEqualJobs<'a>>>,
+    groups: Vec<OfRuns<'a, &'a GroupMean>>,
+    not_compared: Vec<OfRuns<'a, &'a NotCompared>>,
+    findings: Vec<OfRuns<'a, &'a Finding>>,
 }
 
-fn row_json(row: &Row) -> Value {
-    let head = json!({
-        "workload": row.subject.workload,
-        "asked_as": row.subject.asked_as,
-        "group": row.subject.group,
-        "params": row.subject.params,
-        "kind": row.kind.name(),
-        "metric": row.metric,
-        "unit": row.unit,
-        "better": row.better,
-        "base": row.base,
-        "other": row.other,
-        "base_jobs": row.base_jobs,
-        "other_jobs": row.other_jobs,
-        "ratio": row.ratio.value,
-        "low": row.ratio.low,
-        "high": row.ratio.high,
-        "difference": row.change().name(),
-        "verdict": row.status,
-        "reasons": row.reasons,
-    });
-    let tail = json!({
-        "base_service_time_ms": row.base_service_ms,
-        "other_service_time_ms": row.other_service_ms,
-        "service_time_ratio": row.service_ratio(),
-        "per_job": row.per_job,
-        "per_core": row.per_core,
-        "per_licence": row.per_licence,
-        "per_price": row.per_price,
-    });
-    joined(head, tail)
+#[derive(Serialize)]
+struct OfRuns<'a, T: Serialize> {
+    base_run: &'a str,
+    other_run: &'a str,
+    #[serde(flatten)]
+    entry: T,
 }
 
-fn equal_jobs_json(line: &EqualJobs) -> Value {
-    json!({
-        "workload": line.subject.workload,
-        "asked_as": line.subject.asked_as,
-        "group": line.subject.group,
-        "params": line.subject.params,
-        "jobs": line.jobs,
-        "metric": line.metric,
-        "unit": line.unit,
-        "base": line.base,
-        "other": line.other,
-        "ratio": line.ratio.value,
-        "low": line.ratio.low,
-        "high": line.ratio.high,
-        "difference": line.ratio.change(line.better).name(),
-        "base_utilisation": line.base_utilisation,
-        "other_utilisation": line.other_utilisation,
-        "base_cpu_busy_pct": line.base_cpu_busy_pct,
-        "other_cpu_busy_pct": line.other_cpu_busy_pct,
-        "base_service_time_ms": line.base_service_ms,
-        "other_service_time_ms": line.other_service_ms,
-        "verdict": line.status,
-    })
+#[derive(Serialize)]
+struct Judged<'a> {
+    #[serde(flatten)]
+    row: &'a Row,
+    difference: Change,
+    service_time_ratio: Option<f64>,
 }
 
-fn joined(mut head: Value, tail: Value) -> Value {
-    if let (Value::Object(fields), Value::Object(more)) = (&mut head, tail) {
-        fields.extend(more);
+#[derive(Serialize)]
+struct AtEqualJobs<'a> {
+    #[serde(flatten)]
+    line: &'a EqualJobs,
+    difference: Change,
+}
+
+impl<'a> Data<'a> {
+    fn of(comparisons: &'a [Comparison]) -> Data<'a> {
+        let judged = |row: &'a Row| Judged { row, difference: row.change(), service_time_ratio: row.service_ratio() };
+        let equal = |line: &'a EqualJobs| AtEqualJobs { line, difference: line.ratio.change(line.better) };
+        Data {
+            schema_version: SCHEMA_VERSION,
+            base: comparisons.first().map(|comparison| comparison.base.as_str()),
+            others: comparisons.iter().map(|comparison| comparison.other.as_str()).collect(),
+            noise: NOISE,
+            disclosure_differences: each(comparisons, |comparison| &comparison.differences, |difference| difference),
+            kpms: each(comparisons, |comparison| &comparison.kpms, judged),
+            further: each(comparisons, |comparison| &comparison.further, judged),
+            equal_jobs: each(comparisons, |comparison| &comparison.equal_jobs, equal),
+            groups: each(comparisons, |comparison| &comparison.groups, |mean| mean),
+            not_compared: each(comparisons, |comparison| &comparison.not_compared, |lost| lost),
+            findings: each(comparisons, |comparison| &comparison.findings, |finding| finding),
+        }
     }
-    head
+}
+
+/// The list of each comparison as entries with their runs.
+fn each<'a, T: 'a, E: Serialize>(
+    comparisons: &'a [Comparison],
+    list: impl Fn(&'a Comparison) -> &'a Vec<T>,
+    entry: impl Fn(&'a T) -> E + Copy,
+) -> Vec<OfRuns<'a, E>> {
+    let of_runs = |comparison: &'a Comparison| {
+        let entries = list(comparison).iter().map(entry);
+        entries.map(|entry| OfRuns { base_run: &comparison.base, other_run: &comparison.other, entry })
+    };
+    comparisons.iter().flat_map(of_runs).collect()
+}
+
+/// A suite per comparison, a case per figure; `below` is the loss from which a figure fails.
+pub fn checks(comparisons: &[Comparison], below: f64) -> Vec<Checks> {
+    let name = |comparison: &Comparison| format!("{} against {}", comparison.other, comparison.base);
+    comparisons.iter().map(|comparison| Checks { name: name(comparison), cases: cases(comparison, below) }).collect()
+}
+
+fn cases(comparison: &Comparison, below: f64) -> Vec<(String, Outcome)> {
+    let compared = comparison.kpms.iter().map(|row| {
+        let outcome = match row.base_status {
+            Status::Invalid => Outcome::Skipped("the base is invalid".into()),
+            _ if row.is_failure(below) => Outcome::Failed("worse than allowed", failure(row)),
+            _ if row.is_undecided() => Outcome::Skipped(undecided(row)),
+            _ => Outcome::Passed,
+        };
+        (format!("{} {}", row.subject.label(), row.kind.name()), outcome)
+    });
+    let lost = comparison.not_compared.iter().map(|lost| {
+        let kind = lost.kind.map(Kind::name).unwrap_or_default();
+        let outcome = match lost.lost {
+            true => Outcome::Failed("lost", lost.why.to_string()),
+            false => Outcome::Skipped(lost.why.to_string()),
+        };
+        (format!("{} {kind}", lost.label).trim_end().to_string(), outcome)
+    });
+    let nothing =
+        ("comparison".to_string(), Outcome::Failed("nothing to compare", "the base has no sound figure".into()));
+    compared.chain(lost).chain(comparison.judges_nothing().then_some(nothing)).collect()
+}
+
+fn failure(row: &Row) -> String {
+    let why = row.reasons.first().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let (other, base, unit) = (row.other, row.base, &row.unit);
+    format!("{}: {other} {unit} against {base} {unit}: {}{why}", row.status, row.ratio)
+}
+
+/// `undecided: x1.21 (no interval: one short window)`
+fn undecided(row: &Row) -> String {
+    let why = row.ratio.span.err().map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("undecided: {}{why}", row.ratio)
 }

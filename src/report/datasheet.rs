@@ -1,12 +1,12 @@
 //! The datasheet: one page per run, like a car's: the platform, then a line per workload.
 
-use super::assignments::assignments;
-use super::columns::{RATE, UNKNOWN_JOBS, jobs};
+use super::about::shareable;
+use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::heatmap::{METRICS, figure as metric_figure};
-use super::{Input, Report, RunTests};
+use super::heatmap::METRICS;
+use super::{Input, Language, Report, RunTests};
 use crate::analysis::ramp;
-use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Status, TestResult};
+use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
 
 /// `report datasheet`.
 pub struct Datasheet;
@@ -27,37 +27,48 @@ impl Report for Datasheet {
     fn build(&self, input: &Input) -> Document {
         let several = input.runs.len() > 1;
         let sections = input.runs.iter().flat_map(|data| sections(input, data, several)).collect();
+        let language = input.language;
         let title = match input.runs.as_slice() {
-            [data] => format!("Datasheet: run {} on {}", data.run.id, data.run.target),
-            _ => "Datasheets".into(),
+            [data] => {
+                let values = [("run", data.run.id.to_string()), ("target", data.run.target.clone())];
+                language.say(
+                    "Datasheet: run {run} on {target}",
+                    &values.each_ref().map(|(name, value)| (*name, value.as_str())),
+                )
+            }
+            _ => language.phrase("Datasheets"),
         };
-        input.language.translate(Document { title, sections, ..Document::default() })
+        Document { title, sections, language, ..Document::default() }
     }
 }
 
 /// Above the table of KPMs.
 const HOW_TO_READ: &str = "Speed and the service times (mean, percentiles) are those of one job; throughput is the \
-best at any number of jobs, reached at the number in column Jobs; scaling is throughput over speed.";
+best valid figure at any number of jobs, reached at the number in column Jobs; scaling is throughput over speed.";
 
 fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
+    let language = input.language;
     let named = |title: &str| match several {
-        true => format!("Run {}: {title}", data.run.id),
-        false => title.into(),
+        true => {
+            language.say("Run {run}: {title}", &[("run", &data.run.id.to_string()), ("title", &language.phrase(title))])
+        }
+        false => language.phrase(title),
     };
-    let section = |title: &str, block| Section { title: named(title), blocks: vec![block] };
-    let mut sections = vec![section("Platform", Block::Facts(platform(&data.run)))];
+    let section = |title: &str, blocks| Section { title: named(title), blocks };
+    let mut sections = vec![section("Platform", vec![Block::Facts(platform(input, &data.run))])];
     if !data.run.loads.is_empty() {
-        sections.push(section("Load", Block::Table(loads(&data.run))));
+        sections.push(section("Load", vec![Block::Table(loads(language, &data.run))]));
     }
-    sections.push(Section {
-        title: named("Key performance metrics"),
-        blocks: vec![Block::Paragraph(HOW_TO_READ.into()), Block::Table(kpms(input, data))],
-    });
-    sections.push(section("How it was made", Block::Facts(origin(&data.run))));
+    let kpms = match data.tests.is_empty() {
+        true => vec![Block::Paragraph(language.phrase("This run has no test."))],
+        false => vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(kpms(input, data))],
+    };
+    sections.push(section("Key performance metrics", kpms));
+    sections.push(section("How it was made", vec![Block::Facts(origin(language, &data.run))]));
     sections
 }
 
-/// Section, key, and what follows the value.
+/// Section and key in the disclosure; the unit `MB`, or the sentences (`sockets_one`, `sockets_many`) that count it.
 type Fact = (&'static str, &'static str, &'static str);
 
 /// Label and the facts of the disclosure (section, key, unit) that make its line.
@@ -66,9 +77,9 @@ const PLATFORM: &[(&str, &[Fact])] = &[
         "CPU",
         &[
             ("hardware", "cpu_model", ""),
-            ("hardware", "sockets", " sockets"),
-            ("hardware", "cores", " cores"),
-            ("hardware", "threads", " threads"),
+            ("hardware", "sockets", "sockets"),
+            ("hardware", "cores", "cores"),
+            ("hardware", "threads", "threads"),
         ],
     ),
     ("Memory", &[("hardware", "memory_mb", "MB")]),
@@ -78,96 +89,101 @@ const PLATFORM: &[(&str, &[Fact])] = &[
     ("Database", &[("database", "version", "")]),
 ];
 
-fn platform(run: &RunRecord) -> Vec<(String, String)> {
-    let mut facts: Vec<(String, String)> =
-        PLATFORM.iter().map(|(label, keys)| ((*label).into(), platform_line(run, keys))).collect();
-    facts.push(("Settings".into(), settings(run)));
-    facts
+fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> {
+    let language = input.language;
+    let fact = |(label, keys): &(&str, &[Fact])| (language.phrase(label), platform_line(language, run, keys));
+    let settings = (language.phrase("Settings"), settings(input, run));
+    PLATFORM.iter().map(fact).chain([settings]).collect()
 }
 
 /// Settings that decide what a commit, a cached block or a sort costs; a page has no room for all.
-const KEY_SETTINGS: &[&str] = &[
-    "shared_buffers",
-    "work_mem",
-    "max_wal_size",
-    "wal_level",
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "jit",
-    "huge_pages",
-    "journal_mode",
-    "synchronous",
-    "cache_size",
-    "page_size",
-    "mmap_size",
-    "innodb_buffer_pool_size",
-    "innodb_flush_log_at_trx_commit",
-    "sync_binlog",
-];
-
-fn settings(run: &RunRecord) -> String {
-    let Some(all) = run.disclosure.0.get("settings") else { return "unknown".into() };
-    let key = KEY_SETTINGS.iter().filter_map(|name| Some(format!("{name}={}", all.get(*name)?)));
+fn settings(input: &Input, run: &RunRecord) -> String {
+    let language = input.language;
+    let Some(all) = run.disclosure.0.get("settings") else { return language.phrase("unknown") };
+    let names = input.key_settings.get(run.engine.as_deref().unwrap_or_default()).copied().unwrap_or_default();
+    let key = names.iter().filter_map(|name| Some(format!("{name}={}", all.get(*name)?)));
     let shown: Vec<String> = key.collect();
-    match all.len() - shown.len() {
-        0 => shown.join(", "),
-        more => format!(
-            "{}{}{more} more in the run's disclosure",
-            shown.join(", "),
-            if shown.is_empty() { "" } else { "; " }
-        ),
-    }
+    let more = all.len() - shown.len();
+    let more =
+        (more > 0).then(|| language.say("{count} more in the run's disclosure", &[("count", &more.to_string())]));
+    let parts = [Some(shown.join(", ")).filter(|shown| !shown.is_empty()), more];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-fn platform_line(run: &RunRecord, keys: &[Fact]) -> String {
+fn platform_line(language: Language, run: &RunRecord, keys: &[Fact]) -> String {
     let known = keys.iter().filter_map(|(section, key, unit)| {
-        let value = Some(run.disclosure.get(section, key)).filter(|value| *value != "unknown")?;
-        Some(with_unit(value, unit))
+        let value = run.disclosure.get(section, key)?;
+        Some(with_unit(language, value, unit))
     });
     let known: Vec<String> = known.collect();
-    if known.is_empty() { "unknown".into() } else { known.join(", ") }
+    if known.is_empty() { language.phrase("unknown") } else { known.join(", ") }
 }
 
-/// MB become GB (10^9 bytes); `1 sockets` becomes `1 socket`.
-fn with_unit(value: &str, unit: &str) -> String {
+/// MB become GB (10^9 bytes); counts become `1 socket`, `2 cores`.
+fn with_unit(language: Language, value: &str, unit: &str) -> String {
     match (unit, value.parse::<f64>()) {
-        ("MB", Ok(megabytes)) => format!("{:.1} GB", megabytes / 1e3),
-        (plural, Ok(1.0)) => format!("{value}{}", plural.trim_end_matches('s')),
-        _ => format!("{value}{unit}"),
+        ("MB", Ok(megabytes)) => gigabytes(language, &language.number(megabytes / 1e3, Digits::Decimals(1))),
+        ("", _) | (_, Err(_)) => value.to_string(),
+        (counted, Ok(count)) => language.count(counted, count as usize, &[]),
     }
 }
 
-fn origin(run: &RunRecord) -> Vec<(String, String)> {
+fn gigabytes(language: Language, number: &str) -> String {
+    language.say("{gb} GB", &[("gb", number)])
+}
+
+fn origin(language: Language, run: &RunRecord) -> Vec<(String, String)> {
     let name = run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
     let facts = [
-        ("Run", format!("{}{name}, {}", run.id, run.status.name())),
-        ("Command", run.command.clone()),
+        ("Run", format!("{}{name}, {}", run.id, language.phrase(run.status.name()))),
+        ("Command", shareable(&run.command)),
         ("Version", format!("dbdyno {}", run.version)),
-        ("Time", time(run)),
-        ("Data", data(run)),
+        ("Time", time(language, run)),
+        ("Data", data(language, run)),
     ];
-    facts.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    let windows = windows(language, run).map(|text| ("Windows", text));
+    facts.into_iter().chain(windows).map(|(name, value)| (language.phrase(name), value)).collect()
+}
+
+/// `0.7 to 3 s; every test up to 3 times, in blocks; too short to be quoted`, as far as the plan says so.
+fn windows(language: Language, run: &RunRecord) -> Option<String> {
+    let selections = run.plan["selections"].as_array()?;
+    let mut seconds: Vec<f64> = selections.iter().filter_map(|one| one["window"]["duration_s"].as_f64()).collect();
+    seconds.sort_by(f64::total_cmp);
+    let most = selections.iter().filter_map(|one| one["repeat"].as_u64()).max().unwrap_or(1);
+    let [shortest, longest] = [seconds.first()?, seconds.last()?].map(|seconds| language.exactly(*seconds));
+    let length = match shortest == longest {
+        true => format!("{shortest} s"),
+        false => language.say("{shortest} to {longest} s", &[("shortest", &shortest), ("longest", &longest)]),
+    };
+    let times = most.to_string();
+    let repeated = (most > 1).then(|| language.say("every test up to {times} times, in blocks", &[("times", &times)]));
+    let note = run.plan["note"].as_str().map(|note| language.phrase(note));
+    let more: Vec<String> = repeated.into_iter().chain(note).collect();
+    (!more.is_empty()).then(|| format!("{length}; {}", more.join("; ")))
 }
 
 /// From start to end; of a publication its date.
-fn time(run: &RunRecord) -> String {
+fn time(language: Language, run: &RunRecord) -> String {
+    let start = run.started_at.as_deref().map_or_else(|| language.phrase("unknown"), |start| language.date(start));
     match (run.kind, &run.ended_at) {
-        (RunKind::Published, None) => run.started_at.clone(),
-        (_, ended) => format!("{} to {}", run.started_at, ended.as_deref().unwrap_or("not ended")),
+        (RunKind::Published, None) => start,
+        (_, Some(end)) => language.say("{start} to {end}", &[("start", &start), ("end", &language.date(end))]),
+        (_, None) => language.say("from {start}, not ended", &[("start", &start)]),
     }
 }
 
 /// Size, data set and seed; of a publication the size, if it is printed.
-fn data(run: &RunRecord) -> String {
-    match run.kind {
-        RunKind::Published if run.size_gb > 0.0 => format!("{} GB nominal", run.size_gb),
-        RunKind::Published => "unknown".into(),
-        _ => format!("{} GB nominal, data set {}, seed {}", run.size_gb, run.data_set_id, run.seed),
-    }
+fn data(language: Language, run: &RunRecord) -> String {
+    let Some(size_gb) = run.size_gb else { return language.phrase("unknown") };
+    let size = gigabytes(language, &language.exactly(size_gb));
+    let nominal = language.say("{size} nominal", &[("size", &size)]);
+    let Some((id, seed)) = run.data_set_id.as_ref().zip(run.seed) else { return nominal };
+    let values = [("size", nominal.as_str()), ("id", id), ("seed", &seed.to_string())];
+    language.say("{size}, data set {id}, seed {seed}", &values)
 }
 
-fn loads(run: &RunRecord) -> Table {
+fn loads(language: Language, run: &RunRecord) -> Table {
     let columns = vec![
         Column::new("Table", "", 0),
         Column::new("Rows", "", 1),
@@ -178,7 +194,7 @@ fn loads(run: &RunRecord) -> Table {
         Column::new("Sessions", "", 4),
         Column::new("Method", "", 2),
     ];
-    let mut table = Table { name: "load".into(), columns, ..Table::default() };
+    let mut table = Table::new(language, "load", columns);
     for load in &run.loads {
         let row = load_row(load, &mut table);
         table.rows.push(row);
@@ -191,7 +207,7 @@ fn load_row(load: &LoadResult, table: &mut Table) -> Vec<Cell> {
     let megabytes = load.table_bytes as f64 / 1e6;
     let timed = |value: f64| match load.loaded {
         true => Ok(value),
-        false => Err("the rows were there already; they were verified, not loaded".to_string()),
+        false => Err("the rows were there already; they were verified, not loaded".into()),
     };
     let share = (load.rows - load.resumed_rows) as f64 / load.rows.max(1) as f64;
     vec![
@@ -215,6 +231,7 @@ fn kpms(input: &Input, data: &RunTests) -> Table {
         Column::new("Throughput", "", 0),
         Column::new("Unit", "", 0),
         Column::new("Jobs", "", 0),
+        Column::new("CI95 +-", "%", 2),
         Column::new("Mean", "us", 1),
         Column::new("p50", "us", 4),
         Column::new("p99", "us", 3),
@@ -222,101 +239,133 @@ fn kpms(input: &Input, data: &RunTests) -> Table {
         Column::new("Scaling", "x", 2),
         Column::new("Verdict", "", 0),
     ];
-    let mut table = Table { name: "kpm".into(), columns, ..Table::default() };
+    let mut table = Table::new(input.language, "kpm", columns);
     for (group, _) in input.used_groups() {
-        let ramps = ramp::groups(data.tests.iter().filter(|test| test.group == group), |test| *test);
-        let firsts: Vec<&TestResult> = ramps.iter().map(|tests| tests[0]).collect();
+        let ramps = ramp::groups(data.tests.iter().filter(|test| test.group() == group), |test| *test);
+        let firsts: Vec<&Test> = ramps.iter().map(|tests| tests[0]).collect();
         for tests in &ramps {
             let row = kpm_row(&ramp::label(tests, &firsts), tests, &mut table);
             table.rows.push(row);
         }
     }
+    if table.rows.iter().all(|row| row[INTERVAL] == Cell::Empty) {
+        table.columns.remove(INTERVAL);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(INTERVAL)));
+    }
     table
 }
 
-fn kpm_row(label: &str, tests: &[&TestResult], table: &mut Table) -> Vec<Cell> {
+/// Where the interval of the throughput stands; without repetitions the KPM report has it.
+const INTERVAL: usize = 7;
+
+fn interval(table: &mut Table, figure: &ramp::Figure<'_>) -> Cell {
+    let percent = figure.interval.map(|known| 100.0 * known.fraction).map_err(|why| why.text().into());
+    table.figure(percent, Digits::Significant(2), figure.status())
+}
+
+fn kpm_row(label: &str, tests: &[&Test], table: &mut Table) -> Vec<Cell> {
     let first = tests[0];
-    let [speed, best] = METRICS.each_ref().map(|metric| metric_figure(tests, metric));
+    let [speed, best] = METRICS.each_ref().map(|metric| metric.of(tests));
     let unit = unit(speed.as_ref(), best.as_ref(), first);
+    let is_repeated = ramp::repeated(tests).iter().any(|point| point.times > 1);
     let single = speed.map(|figure| figure.test);
-    let shown: Vec<&TestResult> = [&speed, &best].into_iter().flatten().map(|figure| figure.test).collect();
+    let shown: Vec<&Test> = [&speed, &best].into_iter().flatten().map(|figure| figure.test).collect();
     // Without any figure every test failed: then their verdicts say why.
     let judged = if shown.is_empty() { tests.to_vec() } else { shown };
-    let status = judged.iter().map(|test| test.verdict.status).max();
-    let mut figure = |figure: Option<ramp::RampFigure<'_>>, why: &str| match figure {
-        Some(figure) => table.figure(Ok(figure.value), RATE, figure.test.verdict.status),
+    let status = judged.iter().map(|test| test.status()).max();
+    let mut figure = |figure: Option<ramp::Figure<'_>>, why: &'static str| match figure {
+        Some(figure) => table.figure(Ok(figure.value), RATE, figure.status()),
         None => table.unknown(why),
     };
-    let speed_cell = figure(speed, "no test at one job, or its counter is not known");
+    let speed_cell = figure(speed, no_speed(tests));
     let best_cell = figure(best, no_throughput(tests));
-    let jobs_cell = best.map(|figure| figure.test.known_jobs());
+    let jobs_cell = best.map(|figure| figure.jobs);
     let jobs_cell = jobs_cell.map_or(Cell::Empty, |jobs| jobs.map_or_else(|| table.unknown(UNKNOWN_JOBS), Cell::count));
     let row = vec![
         Cell::text(label),
-        Cell::text(assignments(&first.params, ",")),
-        Cell::text(first.drive.name()),
+        Cell::text(params::assignments(first.params(), ",")),
+        Cell::text(first.drive().name()),
         speed_cell,
         best_cell,
         Cell::text(unit),
         jobs_cell,
-        service_time(table, single),
-        percentile(table, single, |test| test.latency.p50_us),
-        percentile(table, single, |test| test.latency.p99_us),
-        percentile(table, best.map(|figure| figure.test), |test| test.latency.p99_us),
+        best.filter(|_| is_repeated).map_or(Cell::Empty, |figure| interval(table, &figure)),
+        service_time(table, tests, single),
+        percentile(table, tests, single, |test| test.latency().p50_us),
+        percentile(table, tests, single, |test| test.latency().p99_us),
+        percentile(table, tests, best.map(|figure| figure.test), |test| test.latency().p99_us),
         scaling(table, tests),
         status.map_or(Cell::Empty, Cell::Verdict),
     ];
-    judged.iter().for_each(|test| table.explain(&format!("{label} at {}", jobs(test.jobs)), &test.verdict));
+    for test in &judged {
+        let jobs = table.language.jobs(test.jobs());
+        let subject = table.language.say("{label} at {jobs}", &[("label", label), ("jobs", &jobs)]);
+        table.explain(&subject, test.verdict());
+    }
+    if let Some(other) = METRICS[1].passed_over(tests) {
+        let jobs = table.language.jobs(other.jobs);
+        let subject = table.language.say("{label} at {jobs}, left out", &[("label", label), ("jobs", &jobs)]);
+        table.explain(&subject, other.verdict);
+    }
     row
 }
 
-fn no_throughput(tests: &[&TestResult]) -> &'static str {
-    let is_speed = |test: &&TestResult| test.published.as_ref().is_some_and(|known| known.kind == PublishedKind::Speed);
+fn no_speed(tests: &[&Test]) -> &'static str {
+    let is_single = tests.iter().any(|test| test.jobs() == Some(1));
+    tests[0]
+        .either(if is_single { "the counter of the KPM is not known here" } else { NO_SINGLE_JOB }, NO_PRINTED_SPEED)
+}
+
+const NO_SINGLE_JOB: &str = "no test at one job";
+const NO_PRINTED_SPEED: &str = "the source prints no figure of one job";
+
+fn no_throughput(tests: &[&Test]) -> &'static str {
+    let is_speed = |test: &&Test| test.states(PublishedKind::Speed);
     if tests.iter().all(is_speed) { "the source states a speed only" } else { "no figure of the ramp is known" }
 }
 
 /// Speed and throughput may be different metrics (a time and a rate); then both units are named.
-fn unit(speed: Option<&ramp::RampFigure<'_>>, best: Option<&ramp::RampFigure<'_>>, test: &TestResult) -> String {
+fn unit(speed: Option<&ramp::Figure<'_>>, best: Option<&ramp::Figure<'_>>, test: &Test) -> String {
     match (speed, best) {
-        (Some(speed), Some(best)) if speed.kpm.unit != best.kpm.unit => {
-            format!("{}; {}", speed.kpm.unit, best.kpm.unit)
-        }
-        (_, Some(best)) => best.kpm.unit.clone(),
-        _ => test.kpm.unit.clone(),
+        (Some(speed), Some(best)) if speed.unit != best.unit => format!("{}; {}", speed.unit, best.unit),
+        (_, Some(best)) => best.unit.into(),
+        _ => test.kpm().unit.clone(),
     }
+}
+
+/// Why there is no test that a figure could be of.
+fn no_test(tests: &[&Test]) -> &'static str {
+    tests[0].either(NO_SINGLE_JOB, NO_PRINTED_SPEED)
 }
 
 /// Mean service time at one job.
-fn service_time(table: &mut Table, test: Option<&TestResult>) -> Cell {
+fn service_time(table: &mut Table, tests: &[&Test], test: Option<&Test>) -> Cell {
     match test {
         Some(test) => {
-            let value = test.latency.mean_us.ok_or_else(|| "no op was completed".into());
-            table.figure(value, Digits::Significant(3), test.verdict.status)
+            let value = test.latency().mean_us.ok_or_else(|| no_mean(test).into());
+            table.figure(value, Digits::Significant(3), test.status())
         }
-        None => table.unknown("no test at one job"),
+        None => table.unknown(no_test(tests)),
     }
 }
 
-fn percentile(table: &mut Table, test: Option<&TestResult>, get: fn(&TestResult) -> Option<f64>) -> Cell {
+fn percentile(table: &mut Table, tests: &[&Test], test: Option<&Test>, get: fn(&Test) -> Option<f64>) -> Cell {
     match test {
         Some(test) => {
-            let value = get(test).ok_or_else(|| "too few timed ops for this percentile".into());
-            table.figure(value, Digits::Significant(3), test.verdict.status)
+            let value = get(test).ok_or_else(|| no_percentile(test).into());
+            table.figure(value, Digits::Significant(3), test.status())
         }
-        None => table.unknown("no test at one job"),
+        None => table.unknown(no_test(tests)),
     }
 }
 
-fn scaling(table: &mut Table, tests: &[&TestResult]) -> Cell {
-    if tests.iter().all(|test| test.jobs == tests[0].jobs) {
-        return table.unknown("measured at one number of jobs only");
+fn scaling(table: &mut Table, tests: &[&Test]) -> Cell {
+    if tests.iter().all(|test| test.jobs() == tests[0].jobs()) {
+        return table.unknown(tests[0].either("measured at one number of jobs only", NOT_PRINTED));
     }
     match ramp::scalability(tests) {
-        Some(scalability) => {
-            let worst = tests.iter().map(|test| test.verdict.status).max().unwrap_or(Status::Valid);
-            table.figure(Ok(scalability.factor), Digits::Decimals(2), worst)
-        }
-        None if tests[0].kpm.better == Better::Lower => table.unknown("the metric is a time, not a rate"),
-        None => table.unknown("no test at one job"),
+        Some(scalability) => table.figure(Ok(scalability.factor), Digits::Decimals(2), scalability.status),
+        None if tests[0].kpm().better == Better::Lower => table.unknown("the metric is a time, not a rate"),
+        None => table.unknown(no_test(tests)),
     }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
 use super::about::About;
 use super::texts::Language;
 use crate::analysis::heatmap::Rank;
-use crate::model::{Better, Reason, Status, Verdict};
+use crate::model::{Better, Reason, Sentence, Status, Verdict};
 
 /// A report.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -14,6 +17,28 @@ pub struct Document {
     pub sections: Vec<Section>,
     /// Of its sentences.
     pub language: Language,
+    /// What programs read instead of the sections, where a report has a JSON structure of its own.
+    pub data: Option<Value>,
+    /// What build servers read: the checks behind the report, by suite.
+    pub checks: Vec<Checks>,
+}
+
+/// A suite of checks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Checks {
+    pub name: String,
+    /// Name and outcome.
+    pub cases: Vec<(String, Outcome)>,
+}
+
+/// What became of a check.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Passed,
+    /// What happened, and the figures.
+    Failed(&'static str, String),
+    /// Why nothing can be said.
+    Skipped(String),
 }
 
 /// A part of a report under a heading.
@@ -36,7 +61,7 @@ pub enum Block {
 }
 
 /// A text whose lines are shown as they are: SQL, a plan.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Code {
     /// What it is, one line; may be empty.
     pub caption: String,
@@ -44,13 +69,17 @@ pub struct Code {
 }
 
 /// A table; every row has as many cells as there are columns.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Table {
     /// Short name, unique in the document.
     pub name: String,
+    /// Of its texts; its numbers are written so.
+    #[serde(skip)]
+    pub language: Language,
     pub columns: Vec<Column>,
     /// Where space is short, columns behind the first `leading` follow below in further blocks, and none is left out;
     /// 0 = columns are left out by priority.
+    #[serde(skip)]
     pub leading: usize,
     pub rows: Vec<Vec<Cell>>,
     /// Why cells are unknown; a cell names its footnote by index.
@@ -60,12 +89,13 @@ pub struct Table {
 }
 
 /// The head of a column.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Column {
     pub name: String,
     /// Unit of every figure of the column; none for text and counts.
     pub unit: Option<String>,
     /// 0 = always shown; where space is short, the columns with the highest number go first.
+    #[serde(skip)]
     pub priority: u8,
 }
 
@@ -74,19 +104,6 @@ pub struct Column {
 pub enum Digits {
     Significant(u8),
     Decimals(u8),
-    /// As those, written as in another language.
-    SignificantIn(Language, u8),
-    DecimalsIn(Language, u8),
-}
-
-impl Digits {
-    /// The same digits, written as in this language.
-    pub fn in_language(self, language: Language) -> Self {
-        match self {
-            Digits::Significant(digits) | Digits::SignificantIn(_, digits) => Digits::SignificantIn(language, digits),
-            Digits::Decimals(digits) | Digits::DecimalsIn(_, digits) => Digits::DecimalsIn(language, digits),
-        }
-    }
 }
 
 /// A cell.
@@ -110,6 +127,8 @@ pub enum Cell {
 pub struct Chart {
     /// Short name, unique in the document.
     pub name: String,
+    /// Of its words; its numbers are written so.
+    pub language: Language,
     pub title: String,
     pub x: Axis,
     pub y: Axis,
@@ -119,7 +138,7 @@ pub struct Chart {
 }
 
 /// An axis of a chart.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Axis {
     pub name: String,
     pub unit: Option<String>,
@@ -127,7 +146,8 @@ pub struct Axis {
 }
 
 /// How an axis is divided.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     #[default]
     Linear,
@@ -172,21 +192,28 @@ pub struct Point {
 }
 
 /// Figures of several platforms side by side, each row coloured from its best value to 0.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Heatmap {
     /// Short name, unique in the document.
     pub name: String,
+    /// Of its texts; its numbers are written so.
+    #[serde(skip)]
+    pub language: Language,
     /// What the rows are, e.g. `Workload`.
+    #[serde(skip)]
     pub row_title: String,
     /// The platforms.
+    #[serde(rename = "platforms")]
     pub columns: Vec<String>,
     pub rows: Vec<HeatRow>,
+    #[serde(skip)]
     pub footnotes: Vec<String>,
+    #[serde(skip)]
     pub remarks: Vec<String>,
 }
 
 /// One row of a heatmap: one metric of one workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeatRow {
     pub label: String,
     pub unit: String,
@@ -196,16 +223,43 @@ pub struct HeatRow {
 }
 
 /// One cell of a heatmap.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeatCell {
     /// The figure as in a table: a number with its verdict, empty, or unknown with a footnote.
+    #[serde(rename = "value")]
     pub cell: Cell,
-    /// Place between 0 (worst) and 1 (the best of the row), anchored at 0; none without a figure or if it is invalid.
+    /// The verdict on the figure beside the others of its row; none without a figure.
+    pub verdict: Option<Status>,
+    /// Jobs at which it was reached; none if they are not known.
+    pub jobs: Option<u32>,
+    /// Ends of its 95 % confidence interval, in the unit of the row; none if it was not measured.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// Place between 0 (worst) and 1 (the best of the row), anchored at 0; none without a figure that supports a statement.
     pub share: Option<f64>,
-    /// Whether it is the best of the row, or does not differ from it beyond the noise.
-    pub rank: Rank,
-    /// Additional text on demand, e.g. `at 16 jobs`.
+    /// Whether it is the best of the row, or does not differ from it beyond the noise; none without a share.
+    pub rank: Option<Rank>,
+    /// The same for people to read on demand: `at 16 jobs`, and the reasons of the verdict.
     pub note: Option<String>,
+}
+
+impl Document {
+    /// A document; its English title is said in the language.
+    pub fn new(language: Language, title: &str, sections: impl IntoIterator<Item = Section>) -> Document {
+        Document {
+            title: language.phrase(title),
+            sections: sections.into_iter().collect(),
+            language,
+            ..Document::default()
+        }
+    }
+}
+
+impl Section {
+    /// A section; its English title is said in the language.
+    pub fn new(language: Language, title: &str, blocks: Vec<Block>) -> Section {
+        Section { title: language.phrase(title), blocks }
+    }
 }
 
 impl Column {
@@ -229,7 +283,7 @@ impl Chart {
     /// All points as a table for programs, with their verdicts if they have any.
     pub fn as_data(&self) -> Table {
         let mut table = self.as_drawn();
-        table.columns.push(Column::new("Verdict", "", 0));
+        table.columns.push(Column::new(self.language.phrase("Verdict"), "", 0));
         let points = self.series.iter().flat_map(|series| &series.points);
         table.rows.iter_mut().zip(points).for_each(|(row, point)| row.push(Cell::verdict(point.verdict)));
         table.drop_empty_columns();
@@ -241,16 +295,18 @@ impl Chart {
             |name: &str, axis: &Axis, priority| Column::new(name, axis.unit.as_deref().unwrap_or_default(), priority);
         let shown = self.series.iter().filter(is_shown);
         let rows = shown.flat_map(|series| series.points.iter().map(|point| point.as_row(series)));
+        let word = |english: &str| self.language.phrase(english);
         let mut table = Table {
             name: self.name.clone(),
+            language: self.language,
             leading: 0,
             columns: vec![
-                Column::new("Series", "", 0),
+                Column::new(word("Series"), "", 0),
                 column(&self.x.name, &self.x, 0),
                 column(&self.y.name, &self.y, 0),
-                column("low", &self.y, 4),
-                column("high", &self.y, 4),
-                Column::new("Label", "", 3),
+                column(&word("low"), &self.y, 4),
+                column(&word("high"), &self.y, 4),
+                Column::new(word("Label"), "", 3),
             ],
             rows: rows.collect(),
             footnotes: Vec::new(),
@@ -281,19 +337,21 @@ impl Point {
 impl Heatmap {
     /// As [`Table::unknown`].
     pub fn unknown(&mut self, why: &str) -> Cell {
-        footnote(&mut self.footnotes, why)
+        footnote(&mut self.footnotes, self.language.phrase(why))
     }
 
     /// The figures as a table, for reading without colours.
     pub fn as_table(&self) -> Table {
         let column = |name: &str| Column::new(name, "", 0);
-        let head = [self.row_title.as_str(), "Unit"].into_iter().chain(self.columns.iter().map(String::as_str));
+        let unit = self.language.phrase("Unit");
+        let head = [self.row_title.as_str(), &unit].into_iter().chain(self.columns.iter().map(String::as_str));
         let row = |row: &HeatRow| {
             let texts = [Cell::text(&row.label), Cell::text(&row.unit)];
             texts.into_iter().chain(row.cells.iter().map(|cell| cell.cell.clone())).collect()
         };
         Table {
             name: self.name.clone(),
+            language: self.language,
             leading: 0,
             columns: head.map(column).collect(),
             rows: self.rows.iter().map(row).collect(),
@@ -302,24 +360,38 @@ impl Heatmap {
         }
     }
 
-    /// The figures as a table for programs: behind the platforms the verdict of each.
+    /// The figures as a table for programs: behind the platforms what is known of each figure, field by field.
     pub fn as_data(&self) -> Table {
         let mut table = self.as_table();
-        table.columns.extend(self.columns.iter().map(|platform| Column::new(format!("{platform} verdict"), "", 0)));
-        for (row, figures) in table.rows.iter_mut().zip(&self.rows) {
-            row.extend(figures.cells.iter().map(|figure| Cell::verdict(figure.verdict())));
+        for (name, field) in HeatCell::FIELDS {
+            table.columns.extend(self.columns.iter().map(|platform| Column::new(format!("{platform} {name}"), "", 0)));
+            for (row, figures) in table.rows.iter_mut().zip(&self.rows) {
+                row.extend(figures.cells.iter().map(field));
+            }
         }
         table
     }
 }
 
+/// A name, and how a cell of a heatmap shows it.
+type Field = (&'static str, fn(&HeatCell) -> Cell);
+
 impl HeatCell {
-    /// The verdict of its figure.
-    pub fn verdict(&self) -> Option<Status> {
-        match self.cell {
+    /// What programs are told of a figure beside its value.
+    const FIELDS: [Field; 4] = [
+        ("verdict", |cell| Cell::verdict(cell.verdict)),
+        ("jobs", |cell| Cell::count_if_known(cell.jobs)),
+        ("low", |cell| cell.low.map_or(Cell::Empty, Cell::plain)),
+        ("high", |cell| cell.high.map_or(Cell::Empty, Cell::plain)),
+    ];
+
+    /// A cell with nothing but its content.
+    pub fn bare(cell: Cell) -> HeatCell {
+        let verdict = match cell {
             Cell::Number { verdict, .. } => verdict,
             _ => None,
-        }
+        };
+        HeatCell { cell, verdict, jobs: None, low: None, high: None, share: None, rank: None, note: None }
     }
 }
 
@@ -336,25 +408,56 @@ impl Cell {
     pub fn count(value: u32) -> Cell {
         Cell::Number { value: value.into(), digits: Digits::Decimals(0), verdict: None }
     }
+    /// The same if it is known; else empty.
+    pub fn count_if_known(value: Option<u32>) -> Cell {
+        value.map_or(Cell::Empty, Cell::count)
+    }
+    /// A figure that needs no verdict.
+    pub fn plain(value: f64) -> Cell {
+        Cell::Number { value, digits: Digits::Significant(4), verdict: None }
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::Empty | Cell::Unknown(_) => serializer.serialize_none(),
+            Cell::Text(text) => serializer.serialize_str(text),
+            Cell::Number { value, .. } => serializer.serialize_f64(*value),
+            Cell::Verdict(status) => status.serialize(serializer),
+        }
+    }
 }
 
 impl Table {
+    /// An empty table; the English names of its columns are said in the language.
+    pub fn new(language: Language, name: impl Into<String>, columns: impl IntoIterator<Item = Column>) -> Table {
+        let said = |column: Column| Column { name: language.phrase(&column.name), ..column };
+        let columns = columns.into_iter().map(said).collect();
+        Table { name: name.into(), language, columns, ..Table::default() }
+    }
+
     /// The footnote `why` as a cell; equal reasons share one footnote.
-    pub fn unknown(&mut self, why: &str) -> Cell {
-        footnote(&mut self.footnotes, why)
+    pub fn unknown(&mut self, why: impl Into<Sentence>) -> Cell {
+        footnote(&mut self.footnotes, self.language.sentence(&why.into()))
+    }
+
+    /// The footnote as a cell, as it is said already.
+    pub(super) fn noted(&mut self, footnote_said: &str) -> Cell {
+        footnote(&mut self.footnotes, footnote_said.to_string())
     }
 
     /// A figure with its verdict, or unknown.
-    pub fn figure(&mut self, value: Result<f64, String>, digits: Digits, verdict: Status) -> Cell {
+    pub fn figure(&mut self, value: Result<f64, Sentence>, digits: Digits, verdict: Status) -> Cell {
         match value {
             Ok(value) if value.is_finite() => Cell::Number { value, digits, verdict: Some(verdict) },
             Ok(_) => self.unknown("the figure is not a number"),
-            Err(why) => self.unknown(&why),
+            Err(why) => self.unknown(why),
         }
     }
 
     /// A figure that is not the result of a test and has no verdict, or unknown.
-    pub fn unjudged(&mut self, value: Result<f64, String>) -> Cell {
+    pub fn unjudged(&mut self, value: Result<f64, Sentence>) -> Cell {
         match self.figure(value, Digits::Significant(4), Status::Valid) {
             Cell::Number { value, digits, .. } => Cell::Number { value, digits, verdict: None },
             unknown => unknown,
@@ -376,7 +479,8 @@ impl Table {
     /// Adds the reasons that lowered the verdict on `subject`, each as a sentence.
     pub fn explain(&mut self, subject: &str, verdict: &Verdict) {
         for reason in verdict.reasons.iter().filter(|reason| reason.status > Status::Valid) {
-            self.remark(format!("{subject}: {}: {}", reason.status, reason.text));
+            let language = self.language;
+            self.remark(format!("{subject}: {}: {}", language.verdict(reason.status), language.reason(reason)));
         }
     }
 
@@ -396,10 +500,15 @@ impl Table {
         }
         let (notes, lowering): (Vec<_>, Vec<_>) =
             sentences.into_iter().partition(|(reason, _)| reason.status == Status::Valid);
-        let lowered = lowering
-            .iter()
-            .map(|(reason, tests)| format!("{}: {}: {}", About::subject(tests), reason.status, reason.text));
-        let noted = notes.iter().map(|(reason, tests)| format!("note on {}: {}", About::tests(tests), reason.text));
+        let language = self.language;
+        let lowered = lowering.iter().map(|(reason, tests)| {
+            let (subject, verdict) = (About::subject(language, tests), language.verdict(reason.status));
+            format!("{subject}: {verdict}: {}", language.reason(reason))
+        });
+        let noted = notes.iter().map(|(reason, tests)| {
+            let values = [("tests", About::tests(language, tests)), ("text", language.reason(reason))];
+            language.say("note on {tests}: {text}", &values.each_ref().map(|(name, value)| (*name, value.as_str())))
+        });
         self.remarks.extend(lowered.chain(noted));
     }
 
@@ -410,10 +519,10 @@ impl Table {
     }
 }
 
-fn footnote(footnotes: &mut Vec<String>, why: &str) -> Cell {
-    let known = footnotes.iter().position(|footnote| footnote == why);
+fn footnote(footnotes: &mut Vec<String>, why: String) -> Cell {
+    let known = footnotes.iter().position(|footnote| *footnote == why);
     Cell::Unknown(known.unwrap_or_else(|| {
-        footnotes.push(why.into());
+        footnotes.push(why);
         footnotes.len() - 1
     }))
 }
@@ -445,19 +554,21 @@ mod tests {
         let points = chart().as_data();
         assert_eq!(points.columns.last().unwrap().name, "Verdict");
         assert_eq!(verdicts(points), [Cell::Verdict(Status::Invalid), Cell::Empty, Cell::Empty]);
-        let cell = |verdict| HeatCell {
-            cell: Cell::Number { value: 1.0, digits: Digits::Decimals(0), verdict },
-            share: None,
-            rank: Rank::Below,
-            note: None,
+        let cell = |verdict, jobs| HeatCell {
+            jobs,
+            low: Some(0.5),
+            ..HeatCell::bare(Cell::Number { value: 1.0, digits: Digits::Decimals(0), verdict })
         };
-        let cells = vec![cell(Some(Status::Valid)), cell(Some(Status::Invalid))];
+        let cells = vec![cell(Some(Status::Valid), Some(8)), cell(Some(Status::Invalid), None)];
         let row = HeatRow { label: "T133".into(), unit: "s".into(), better: Better::Lower, cells };
         let map = Heatmap { columns: vec!["a".into(), "b".into()], rows: vec![row], ..Heatmap::default() };
         let data = map.as_data();
         let names: Vec<&str> = data.columns.iter().map(|column| column.name.as_str()).collect();
-        assert_eq!(names[2..], ["a", "b", "a verdict", "b verdict"]);
-        assert_eq!(data.rows[0][4..], [Cell::Verdict(Status::Valid), Cell::Verdict(Status::Invalid)]);
+        let fields = ["a", "b", "a verdict", "b verdict", "a jobs", "b jobs", "a low", "b low", "a high", "b high"];
+        assert_eq!(names[2..], fields);
+        assert_eq!(data.rows[0][4..6], [Cell::Verdict(Status::Valid), Cell::Verdict(Status::Invalid)]);
+        assert_eq!(data.rows[0][6..9], [Cell::count(8), Cell::Empty, Cell::plain(0.5)]);
+        assert_eq!(serde_json::to_value(&data.rows[0]).unwrap()[4], "valid");
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Heatmaps: speed and throughput of every workload over the runs, each row coloured from its best figure to 0.
 
-use super::columns::{RATE, jobs};
-use super::document::{Block, Cell, Document, HeatCell, HeatRow, Heatmap, Section};
+use super::columns::RATE;
+use super::document::{Block, Cell, Digits, Document, HeatCell, HeatRow, Heatmap, Section};
 use super::ramps::{RampRow, compared};
-use super::{Input, Report};
-use crate::analysis::compare::Noise;
-use crate::analysis::heatmap::{Known, Place, Rank, places};
-use crate::analysis::ramp::{self, RampFigure};
-use crate::model::{Better, PublishedKind, Reason, Status, TestResult};
+use super::{Input, Language, Report};
+use crate::analysis::heatmap::{Known, Place, places};
+use crate::analysis::interval::supports;
+use crate::analysis::ramp::{self, Figure};
+use crate::model::{Better, PublishedKind, Reason, ReasonCode, RunKind, Sentence, Status, Test};
 
 /// `report heatmap`.
 pub struct HeatmapReport;
@@ -26,20 +26,41 @@ impl Report for HeatmapReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document { title: "Heatmaps".into(), sections: sections(input), ..Document::default() }
+        Document::new(input.language, "Heatmaps", sections(input))
     }
 }
+
+/// Takes a figure out of the tests of a ramp.
+type Get = for<'a> fn(&[&'a Test]) -> Option<Figure<'a>>;
 
 /// Which figure of a ramp a heatmap shows.
 pub(super) struct Metric {
     pub name: &'static str,
     title: &'static str,
     about: &'static str,
-    figure: for<'a> fn(&[&'a TestResult]) -> Option<RampFigure<'a>>,
+    figure: Get,
+    passed_over: Get,
     /// Published figures of this kind are none of this metric.
     foreign: Option<PublishedKind>,
     /// Rows that do not belong into this heatmap.
-    pub left_out: fn(&[Option<RampFigure<'_>>]) -> bool,
+    pub left_out: fn(&[Option<Figure<'_>>]) -> bool,
+}
+
+impl Metric {
+    /// The figure of a ramp.
+    pub fn of<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
+        self.take(self.figure, tests)
+    }
+
+    /// What the verdict keeps from being that figure.
+    pub fn passed_over<'a>(&self, tests: &[&'a Test]) -> Option<Figure<'a>> {
+        self.take(self.passed_over, tests)
+    }
+
+    fn take<'a>(&self, get: Get, tests: &[&'a Test]) -> Option<Figure<'a>> {
+        let is_own = |test: &&&Test| self.foreign.is_none_or(|foreign| !test.states(foreign));
+        get(&tests.iter().filter(is_own).copied().collect::<Vec<_>>())
+    }
 }
 
 pub(super) const METRICS: [Metric; 2] = [
@@ -48,30 +69,40 @@ pub(super) const METRICS: [Metric; 2] = [
         title: "Speed",
         about: "Speed is the figure of one job.",
         figure: ramp::speed,
+        passed_over: |_| None,
         foreign: None,
         left_out: |_| false,
     },
     Metric {
         name: "throughput",
         title: "Throughput",
-        about: "Throughput is the best figure at any number of jobs.",
+        about: "Throughput is the best valid figure at any number of jobs; without a valid one the best of the others.",
         figure: ramp::throughput,
+        passed_over: ramp::passed_over,
         foreign: Some(PublishedKind::Speed),
         // A time at one job is a speed; it was shown there.
-        left_out: |row| row.iter().flatten().all(|found| found.kpm.better == Better::Lower && found.jobs == 1),
+        left_out: |row| row.iter().flatten().all(|found| found.better == Better::Lower && found.jobs == Some(1)),
     },
 ];
 
 /// How to read it; stands above every heatmap.
-const HOW_TO_READ: &str = "The best figure of a row is dark green, nothing is red; in between the colour is the share \
-of the best (best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond the \
-noise of both (95 % intervals, with what unrepeated runs differ by); invalid figures have no colour.";
+const HOW_TO_READ: &str = "The best valid figure of a row is dark green, nothing is red; in between the colour is the \
+share of the best (best / figure where lower is better). * the best of the row; ~ does not differ from the best beyond \
+the noise of both (95 % intervals of the repetitions, else of the seconds). Conditional and invalid figures have no colour \
+and are never the best; a row with fewer than two valid figures, or with a measured one that has no interval, has no \
+best.";
 
 /// The section of each metric; the workbook and the page show the same.
 pub fn sections(input: &Input) -> Vec<Section> {
-    let section = |metric: &Metric| Section {
-        title: metric.title.into(),
-        blocks: vec![Block::Paragraph(format!("{} {HOW_TO_READ}", metric.about)), Block::Heatmap(map(input, metric))],
+    let language = input.language;
+    let section = |metric: &Metric| {
+        let how = format!("{} {}", language.phrase(metric.about), language.phrase(HOW_TO_READ));
+        let map = map(input, metric);
+        let content = match map.rows.is_empty() {
+            true => Block::Paragraph(language.phrase("No run has such a figure.")),
+            false => Block::Heatmap(map),
+        };
+        Section::new(language, metric.title, vec![Block::Paragraph(how), content])
     };
     METRICS.iter().map(section).collect()
 }
@@ -79,7 +110,8 @@ pub fn sections(input: &Input) -> Vec<Section> {
 fn map(input: &Input, metric: &Metric) -> Heatmap {
     let mut map = Heatmap {
         name: metric.name.into(),
-        row_title: "Workload".into(),
+        language: input.language,
+        row_title: input.language.phrase("Workload"),
         columns: input.platforms(),
         ..Heatmap::default()
     };
@@ -89,108 +121,172 @@ fn map(input: &Input, metric: &Metric) -> Heatmap {
             add(&mut map, &row, metric, &mut reasons);
         }
     }
-    map.remarks = remarks(&reasons);
+    map.remarks = remarks(input.language, &reasons);
     map
+}
+
+/// The figures of a row side by side.
+pub(super) struct Compared<'a> {
+    pub unit: &'a str,
+    pub better: Better,
+    /// Per run; none where it has no figure in the unit of the row.
+    pub figures: Vec<Option<Figure<'a>>>,
+    /// What lowers the verdict on each, by itself or beside the others.
+    pub lowered: Vec<Vec<Reason>>,
+    /// Those that support a statement, and where they stand.
+    pub known: Vec<Option<Known>>,
+    pub places: Vec<Option<Place>>,
+}
+
+/// Puts the figures of a row side by side; none if there is none of this metric.
+pub(super) fn side_by_side<'a>(row: &RampRow<'a>, metric: &Metric) -> Option<Compared<'a>> {
+    let mut figures: Vec<_> = row.runs.iter().map(|tests| metric.of(tests)).collect();
+    let (unit, better) = figures.iter().flatten().map(|figure| (figure.unit, figure.better)).next()?;
+    // A run of another revision may lack the second metric: then its figure is another one.
+    figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.unit == unit));
+    if (metric.left_out)(&figures) {
+        return None;
+    }
+    let mut lowered: Vec<Vec<Reason>> = figures.iter().map(|figure| lowering(figure.as_ref(), &figures)).collect();
+    for (reasons, tests) in lowered.iter_mut().zip(&row.runs) {
+        reasons.extend(metric.passed_over(tests).as_ref().map(bound));
+    }
+    let known = figures.iter().zip(&lowered);
+    let known: Vec<_> =
+        known.map(|(figure, lowered)| figure.as_ref().and_then(|figure| known_of(figure, lowered))).collect();
+    let places = places(better, &known);
+    Some(Compared { unit, better, figures, lowered, known, places })
+}
+
+fn known_of(figure: &Figure<'_>, lowered: &[Reason]) -> Option<Known> {
+    supports(status(figure, lowered)).then(|| Known::of(figure))
+}
+
+fn status(figure: &Figure<'_>, lowered: &[Reason]) -> Status {
+    lowered.iter().map(|reason| reason.status).fold(figure.status(), Status::max)
 }
 
 /// Adds the row, unless it has no figure at all.
 fn add(map: &mut Heatmap, row: &RampRow<'_>, metric: &Metric, reasons: &mut Vec<(String, Reason)>) {
-    let mut figures: Vec<_> = row.runs.iter().map(|tests| figure(tests, metric)).collect();
-    let Some(kpm) = figures.iter().flatten().map(|figure| figure.kpm).next() else { return };
-    // A run of another revision may lack the second metric: then its figure is another one.
-    figures.iter_mut().for_each(|figure| *figure = figure.filter(|figure| figure.kpm.unit == kpm.unit));
-    if (metric.left_out)(&figures) {
-        return;
-    }
-    let known: Vec<_> =
-        figures.iter().map(|figure| figure.as_ref().and_then(|figure| sound(figure, &kpm.unit))).collect();
-    let places = places(kpm.better, &known);
-    let lowered: Vec<Vec<Reason>> = figures.iter().map(|figure| lowering(figure.as_ref(), &figures)).collect();
-    let cells = figures.iter().zip(&row.runs).zip(places.iter().zip(&lowered));
-    let cells = cells.map(|((figure, tests), (place, lowered))| match figure {
-        Some(figure) => cell(figure, *place, lowered),
+    let Some(found) = side_by_side(row, metric) else { return };
+    let parts = found.figures.iter().zip(&row.runs).zip(found.places.iter().zip(&found.lowered));
+    let cells = parts.map(|((figure, tests), (place, lowered))| match figure {
+        Some(figure) => cell(map.language, figure, *place, lowered),
         None => missing(map, tests),
     });
     let cells = cells.collect();
-    reasons.extend(doubts(&map.columns, row, &figures, &lowered));
-    map.rows.push(HeatRow { label: row.label.clone(), unit: kpm.unit.clone(), better: kpm.better, cells });
+    reasons.extend(doubts(map.language, &map.columns, row, &found, metric));
+    map.rows.push(HeatRow { label: row.label.clone(), unit: found.unit.into(), better: found.better, cells });
 }
 
-/// The figure of a ramp.
-pub(super) fn figure<'a>(tests: &[&'a TestResult], metric: &Metric) -> Option<RampFigure<'a>> {
-    let kind = |test: &TestResult| test.published.as_ref().map(|published| published.kind);
-    let own: Vec<&TestResult> =
-        tests.iter().filter(|test| metric.foreign.is_none() || kind(test) != metric.foreign).copied().collect();
-    (metric.figure)(&own)
-}
-
-/// The figure, if it may be compared.
-pub(super) fn sound(figure: &RampFigure<'_>, unit: &str) -> Option<Known> {
-    let is_sound = figure.test.verdict.status != Status::Invalid && figure.kpm.unit == unit;
-    is_sound.then(|| Known { value: figure.value, ci_fraction: Noise::default().of_test(figure.test) })
-}
-
-fn cell(figure: &RampFigure<'_>, place: Option<Place>, lowered: &[Reason]) -> HeatCell {
-    let interval = figure.test.ci_fraction.map(|fraction| format!("95 % interval +-{:.2} %", 100.0 * fraction));
-    let at = (figure.jobs > 0).then(|| format!("at {}", jobs(figure.jobs)));
-    let share = place.map(|place| format!("{:.1} % of the best", 100.0 * place.share));
-    let verdict = lowered.iter().map(|reason| reason.status).fold(figure.test.verdict.status, Status::max);
-    let reasons = lowered.iter().map(|reason| format!("{}: {}", reason.status, reason.text));
+fn cell(language: Language, figure: &Figure<'_>, place: Option<Place>, lowered: &[Reason]) -> HeatCell {
+    let fraction = figure.half_width();
+    let interval = fraction.map(|fraction| {
+        let half = language.number(100.0 * fraction, Digits::Decimals(2));
+        language.say("95 % interval +-{half} %", &[("half", &half)])
+    });
+    let at = figure.jobs.map(|jobs| language.say("at {jobs}", &[("jobs", &language.jobs(Some(jobs)))]));
+    let share = place.map(|place| {
+        let percent = language.number(100.0 * place.share, Digits::Decimals(1));
+        language.say("{percent} % of the best", &[("percent", &percent)])
+    });
+    let reasons =
+        lowered.iter().map(|reason| format!("{}: {}", language.verdict(reason.status), language.reason(reason)));
     let notes: Vec<String> = [at, share, interval].into_iter().flatten().chain(reasons).collect();
     HeatCell {
-        cell: Cell::Number { value: figure.value, digits: RATE, verdict: Some(verdict) },
+        jobs: figure.jobs,
+        low: fraction.map(|fraction| figure.value * (1.0 - fraction)),
+        high: fraction.map(|fraction| figure.value * (1.0 + fraction)),
         share: place.map(|place| place.share),
-        rank: place.map(|place| place.rank).unwrap_or_default(),
+        rank: place.map(|place| place.rank),
         note: (!notes.is_empty()).then(|| notes.join(", ")),
+        ..HeatCell::bare(Cell::Number { value: figure.value, digits: RATE, verdict: Some(status(figure, lowered)) })
     }
 }
 
-fn missing(map: &mut Heatmap, tests: &[&TestResult]) -> HeatCell {
+fn missing(map: &mut Heatmap, tests: &[&Test]) -> HeatCell {
     let why = if tests.is_empty() { "this run has no such test" } else { "no test gives this figure" };
-    HeatCell { cell: map.unknown(why), share: None, rank: Rank::Below, note: None }
+    HeatCell::bare(map.unknown(why))
 }
 
 /// The reasons that lower the verdict on a figure beside the others of its row.
-fn lowering(figure: Option<&RampFigure<'_>>, row: &[Option<RampFigure<'_>>]) -> Vec<Reason> {
-    let Some(figure) = figure else { return Vec::new() };
-    let own = figure.test.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid).cloned();
-    own.chain(another_drive(figure, row)).collect()
+fn lowering(figure: Option<&Figure<'_>>, row: &[Option<Figure<'_>>]) -> Vec<Reason> {
+    let Some((figure, first)) = figure.zip(row.iter().flatten().next()) else { return Vec::new() };
+    own_reasons(figure).chain(other_work(figure.test, first.test)).collect()
 }
 
-/// The figures of a row are compared with the first one.
-fn another_drive(figure: &RampFigure<'_>, row: &[Option<RampFigure<'_>>]) -> Option<Reason> {
-    let (own, first) = (figure.test.drive, row.iter().flatten().next()?.test.drive);
-    let text = || format!("another drive: {}, compared with {}", own.name(), first.name());
-    (own != first).then(|| Reason::new(Status::Conditional, "drive", text()))
+/// A figure beside which this better one is not valid is a lower bound.
+fn bound(better: &Figure<'_>) -> Reason {
+    let jobs = better.jobs.map(|jobs| jobs.to_string()).unwrap_or_default();
+    let sentence = Sentence::new("a lower bound: the better figure at another number of jobs ({jobs}) is not valid");
+    Reason::new(Status::Conditional, ReasonCode::PassedOver, sentence.with("jobs", jobs))
 }
 
-/// True if figures of the row are of different drives.
-pub(super) fn is_across_drives(row: &[Option<RampFigure<'_>>]) -> bool {
-    row.iter().flatten().any(|figure| another_drive(figure, row).is_some())
+fn own_reasons(figure: &Figure<'_>) -> impl Iterator<Item = Reason> {
+    figure.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid).cloned()
 }
 
-/// What lowered the verdicts of a row's figures, with the platform it is about.
+/// What makes a figure another one than the first of its row, with which it is compared.
+fn other_work(own: &Test, first: &Test) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let mut add = |code, sentence: Sentence| reasons.push(Reason::new(Status::Conditional, code, sentence));
+    if own.drive() != first.drive() {
+        let sentence = Sentence::new("another drive: {own}, compared with {first}");
+        add(ReasonCode::Drive, sentence.with("own", own.drive().name()).with("first", first.drive().name()));
+    }
+    match (own.kind(), first.kind()) {
+        (RunKind::Published, RunKind::Measured) => {
+            add(ReasonCode::Origin, Sentence::new("a published figure, compared with a measured one"));
+        }
+        (RunKind::Measured, RunKind::Published) => {
+            add(ReasonCode::Origin, Sentence::new("a measured figure, compared with a published one"));
+        }
+        _ => {}
+    }
+    if own.revision() != first.revision() {
+        let sentence = Sentence::new("revision {own} of the workload, compared with {first}");
+        let [own, first] = [own, first].map(|test| test.revision().to_string());
+        add(ReasonCode::Revision, sentence.with("own", own).with("first", first));
+    }
+    reasons
+}
+
+/// What lowered the verdicts of a row's figures, or kept a figure from being in it, with the platform it is about.
 fn doubts(
+    language: Language,
     platforms: &[String],
     row: &RampRow<'_>,
-    figures: &[Option<RampFigure<'_>>],
-    lowered: &[Vec<Reason>],
+    found: &Compared<'_>,
+    metric: &Metric,
 ) -> Vec<(String, Reason)> {
-    let known = platforms.iter().zip(figures).zip(lowered);
-    let known = known.filter_map(|((name, figure), lowered)| Some((name, figure.as_ref()?, lowered)));
-    let about = |(platform, figure, lowered): (&String, &RampFigure<'_>, &Vec<Reason>)| {
-        let at = if figure.jobs > 0 { format!(" at {}", jobs(figure.jobs)) } else { String::new() };
-        let subject = format!("{platform}, {}{at}", row.label);
-        lowered.iter().map(|reason| (subject.clone(), reason.clone())).collect::<Vec<_>>()
+    let subject = |run: usize, figure: &Figure<'_>| {
+        let label = format!("{}, {}", platforms[run], row.label);
+        match figure.jobs {
+            None => label,
+            jobs => language.say("{label} at {jobs}", &[("label", &label), ("jobs", &language.jobs(jobs))]),
+        }
     };
-    known.flat_map(about).collect()
+    let left_out = |subject: &str| language.say("{subject}, left out", &[("subject", subject)]);
+    let of_run = |(run, figure): (usize, &Option<Figure<'_>>)| {
+        let own = figure
+            .iter()
+            .flat_map(|figure| found.lowered[run].iter().map(|reason| (subject(run, figure), reason.clone())));
+        let passed_over = metric.passed_over(&row.runs[run]);
+        let others = passed_over
+            .iter()
+            .flat_map(|other| own_reasons(other).map(|reason| (left_out(&subject(run, other)), reason)));
+        own.chain(others).collect::<Vec<_>>()
+    };
+    found.figures.iter().enumerate().flat_map(of_run).collect()
 }
 
 /// More reasons than these are told by kind, each with one example; the cells' notes have them all.
 const MOST_REASONS: usize = 10;
 
-fn remarks(reasons: &[(String, Reason)]) -> Vec<String> {
-    let sentence = |(subject, reason): &(String, Reason)| format!("{subject}: {}: {}", reason.status, reason.text);
+fn remarks(language: Language, reasons: &[(String, Reason)]) -> Vec<String> {
+    let sentence = |(subject, reason): &(String, Reason)| {
+        format!("{subject}: {}: {}", language.verdict(reason.status), language.reason(reason))
+    };
     if reasons.len() <= MOST_REASONS {
         return reasons.iter().map(sentence).collect();
     }
@@ -200,12 +296,12 @@ fn remarks(reasons: &[(String, Reason)]) -> Vec<String> {
             |kind: &&mut (&Reason, usize, String)| (kind.0.status, &kind.0.code) == (pair.1.status, &pair.1.code);
         match kinds.iter_mut().find(is_same) {
             Some(kind) => kind.1 += 1,
-            None => kinds.push((&pair.1, 1, format!("{}: {}", pair.0, pair.1.text))),
+            None => kinds.push((&pair.1, 1, format!("{}: {}", pair.0, language.reason(&pair.1)))),
         }
     }
     let told = kinds.into_iter().map(|(reason, count, example)| {
-        let figures = if count == 1 { "1 figure".into() } else { format!("{count} figures, such as") };
-        format!("{} ({}): {figures} {example}", reason.status, reason.code)
+        let figures = language.count("such_figures", count, &[("example", &example)]);
+        format!("{} ({}): {figures}", language.verdict(reason.status), language.code(&reason.code))
     });
     told.collect()
 }

@@ -1,11 +1,13 @@
 //! The KPM report: every test with the columns of its kind, a table per group and unit.
 
-use super::columns::{Line, table};
-use super::document::{Block, Document, Section};
-use super::kpm_columns::{self, GENERAL, QUERIES, READS, TRANSACTIONS};
-use super::{Input, Report, kpm_parts};
+use super::columns::{Line, RATE, no_mean, percentile_ms, table};
+use super::document::{Block, Cell, Column, Document, Section, Table};
+use super::kpm_columns::{self, GENERAL, QUERIES, READS, TIMES, TRANSACTIONS};
+use super::{Input, Language, Report, RunTests};
 use crate::analysis::derive;
+use crate::analysis::ramp::{self, Repeated};
 use crate::catalog::Form;
+use crate::model::{LatencySummary, PartFigures, Sentence, Test, params};
 
 /// `report kpm`.
 pub struct KpmReport;
@@ -48,34 +50,126 @@ impl Report for KpmReport {
 
     fn build(&self, input: &Input) -> Document {
         let sections = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
-        Document { title: "KPM report".into(), sections: sections.collect(), ..Document::default() }
+        Document::new(input.language, "KPM report", sections)
     }
 }
 
 fn section(input: &Input, group: &str, title: &str) -> Section {
     let mut units: Vec<&str> = Vec::new();
-    for (_, test) in input.tests().filter(|(_, test)| test.group == group) {
-        if !units.contains(&test.kpm.unit.as_str()) {
-            units.push(&test.kpm.unit);
+    for (_, test) in input.tests().filter(|(_, test)| test.group() == group) {
+        if !units.contains(&test.kpm().unit.as_str()) {
+            units.push(&test.kpm().unit);
         }
     }
     let blocks = units.into_iter().flat_map(|unit| blocks(input, group, unit)).collect();
-    Section { title: heading(group, title), blocks }
+    Section { title: heading(input.language, group, title), blocks }
 }
 
 /// A group's title with its id.
-pub fn heading(group: &str, title: &str) -> String {
-    if title == group { group.into() } else { format!("{title} ({group})") }
+pub fn heading(language: Language, group: &str, title: &str) -> String {
+    if title == group { group.into() } else { format!("{} ({group})", language.group(group, title)) }
 }
 
 /// The tests of a unit, and the parts of those that are mixed.
 fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
-    let tests = input.tests().filter(|(_, test)| test.group == group && test.kpm.unit == unit);
-    let lines: Vec<Line<'_>> = tests.map(|(run, test)| Line { run, test, derived: derive(test) }).collect();
-    let form = input.form(group, unit);
-    let tests = table(&format!("{group} [{unit}]"), &columns(form).concat(), kpm_name(form, unit), &lines);
-    let parts = kpm_parts::table(&format!("{group} [{unit}] parts"), &lines);
+    let language = input.language;
+    let lines: Vec<Line<'_>> = input.runs.iter().flat_map(|data| lines(language, data, group, unit)).collect();
+    let (form, name) = (input.form(group, unit), format!("{group} [{unit}]"));
+    let mut columns = columns(form).concat();
+    if lines.iter().any(|line| line.times > 1) {
+        // Before interval and verdict.
+        columns.insert(columns.len() - 2, TIMES);
+    }
+    let tests = table(language, &name, &columns, kpm_name(form, unit), &lines);
+    let parts = parts_table(language, &language.say("{tests} parts", &[("tests", &name)]), &lines);
     std::iter::once(tests).chain(parts).map(Block::Table).collect()
+}
+
+/// One line per test of a run, whose repetitions the median one stands for.
+fn lines<'a>(language: Language, data: &'a RunTests, group: &str, unit: &str) -> Vec<Line<'a>> {
+    let tests = data.tests.iter().filter(|test| test.group() == group && test.kpm().unit == unit);
+    let line = |Repeated { test, times, known }: Repeated<'a>| Line {
+        run: &data.run,
+        test,
+        times,
+        known,
+        derived: derive(test),
+        language,
+    };
+    ramp::repeated(&tests.collect::<Vec<_>>()).into_iter().map(line).collect()
+}
+
+/// Name, unit, priority (see `Column`).
+const PART_COLUMNS: [(&str, &str, u8); 14] = [
+    ("Run", "", 3),
+    ("Test", "", 0),
+    ("Mixed workload", "", 2),
+    ("Part", "", 0),
+    ("Parameters", "", 1),
+    ("Jobs", "", 1),
+    ("Ops", "ops/s", 0),
+    ("Rows", "rows/s", 5),
+    ("Service time mean", "ms", 0),
+    ("p50", "ms", 4),
+    ("p95", "ms", 6),
+    ("p99", "ms", 3),
+    ("max", "ms", 7),
+    ("Verdict", "", 0),
+];
+
+/// The parts of those tests that have several; none if none has.
+pub(super) fn parts_table(language: Language, name: &str, lines: &[Line<'_>]) -> Option<Table> {
+    let mixed: Vec<_> = lines.iter().filter(|line| line.test.parts().len() > 1).collect();
+    if mixed.is_empty() {
+        return None;
+    }
+    let column = |&(name, unit, priority): &(&str, &str, u8)| Column::new(name, unit, priority);
+    let mut table = Table::new(language, name, PART_COLUMNS.iter().map(column));
+    for line in mixed {
+        for part in line.test.parts() {
+            let row = row(line, part, &mut table);
+            table.rows.push(row);
+        }
+    }
+    Some(table)
+}
+
+fn row(line: &Line<'_>, part: &PartFigures, table: &mut Table) -> Vec<Cell> {
+    let status = line.test.status();
+    let mut row = vec![
+        Cell::text(line.run.id.to_string()),
+        Cell::count(line.test.seq()),
+        Cell::text(line.test.workload()),
+        Cell::text(&part.workload),
+        Cell::text(params::assignments(&part.chosen, ",")),
+        Cell::count(part.jobs),
+    ];
+    row.extend(figures(line.test, part).map(|figure| table.figure(figure, RATE, status)));
+    row.push(Cell::Verdict(status));
+    row
+}
+
+/// In the order of the columns, from ops on.
+fn figures(test: &Test, part: &PartFigures) -> [Result<f64, Sentence>; 7] {
+    let LatencySummary { mean_us, p50_us, p95_us, p99_us, max_us, .. } = part.latency;
+    let percentile = |us| percentile_ms(test, us);
+    [
+        Ok(part.ops_per_s),
+        rows_per_s(part),
+        mean_us.map(|us| us / 1000.0).ok_or_else(|| no_mean(test).into()),
+        percentile(p50_us),
+        percentile(p95_us),
+        percentile(p99_us),
+        percentile(max_us),
+    ]
+}
+
+/// Rows per op of the window at the rate of the ops.
+fn rows_per_s(part: &PartFigures) -> Result<f64, Sentence> {
+    match part.tally.ops {
+        0 => Err("no op was completed in the window".into()),
+        ops => Ok(part.tally.rows as f64 / ops as f64 * part.ops_per_s),
+    }
 }
 
 #[cfg(test)]
@@ -85,12 +179,11 @@ mod tests {
     use crate::analysis::fixture;
     use crate::catalog::Group;
     use crate::model::{Better, KpmValue, TestResult};
-    use crate::report::RunTests;
 
     /// Names of the columns of a test in this unit, of an own group of this form.
     fn columns(form: Option<Form>, unit: &str) -> Vec<String> {
         let kpm = fixture::kpm(KpmValue::Ops, unit, Better::Higher);
-        let tests = vec![TestResult { group: "MINE".into(), kpm, ..fixture::result() }];
+        let tests = vec![TestResult { group: "MINE".into(), kpm, ..fixture::result() }.into()];
         let groups = vec![Group { form, ..Group::new("MINE", "mine") }];
         let input = Input { runs: vec![RunTests { run: run("a"), tests }], groups, ..Input::default() };
         match &KpmReport.build(&input).sections[0].blocks[0] {

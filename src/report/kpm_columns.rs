@@ -1,9 +1,8 @@
 //! The columns of the KPM report, per kind of workload, as the publications have them; p50 to verdict are ours.
 
-use super::assignments::assignments;
-use super::columns::{Definition, Line, RATE, Source};
+use super::columns::{Definition, Line, RATE, Source, percentile_ms};
 use super::document::{Cell, Digits};
-use crate::model::params;
+use crate::model::{Sentence, params};
 
 /// Percent with one decimal.
 const PCT: Digits = Digits::Decimals(1);
@@ -20,24 +19,24 @@ const fn figure(
     name: &'static str,
     unit: &'static str,
     priority: u8,
-    get: fn(&Line<'_>) -> Result<f64, String>,
+    get: fn(&Line<'_>) -> Result<f64, Sentence>,
 ) -> Definition {
     Definition { name, unit, priority, source: Source::Figure(get, RATE) }
 }
 
 const RUN: Definition = plain("Run", 3, |line| Cell::text(line.run.id.to_string()));
-const TEST: Definition = plain("Test", 1, |line| Cell::count(line.test.seq));
+const TEST: Definition = plain("Test", 1, |line| Cell::count(line.test.seq()));
 const WORKLOAD: Definition = plain("Workload", 0, |line| Cell::text(line.test.name()));
 const PARAMS: Definition = plain("Parameters", 2, |line| Cell::text(parameters(line)));
-const DRIVE: Definition = plain("Drive", 8, |line| Cell::text(line.test.drive.name()));
-const NODES: Definition = plain("Nodes", 9, |line| Cell::count(line.test.nodes));
+const DRIVE: Definition = plain("Drive", 8, |line| Cell::text(line.test.drive().name()));
+const NODES: Definition = plain("Nodes", 9, |line| Cell::count(line.test.nodes()));
 const JOBS: Definition = Definition { name: "Jobs", unit: "", priority: 0, source: Source::Jobs };
 const THREADS: Definition = plain("Threads", 12, |line| Cell::text(threads(line)));
-const UPDATES: Definition = plain("Upd [%]", 1, |line| match line.test.params.get(params::UPDATE_PCT) {
+const UPDATES: Definition = plain("Upd [%]", 1, |line| match line.test.params().get(params::UPDATE_PCT) {
     Some(percent) => Cell::text(percent),
     None => Cell::Empty,
 });
-const VERDICT: Definition = plain("Verdict", 0, |line| Cell::Verdict(line.test.verdict.status));
+const VERDICT: Definition = plain("Verdict", 0, |line| Cell::Verdict(line.test.status()));
 
 const CPU_BUSY: Definition = derived("CPU busy", "%", 3, "cpu_busy_pct", PCT);
 const CPU_USER: Definition = derived("CPU user", "%", 10, "cpu_user_pct", PCT);
@@ -45,6 +44,8 @@ const CPU_SYS: Definition = derived("CPU sys", "%", 10, "cpu_sys_pct", PCT);
 const CPU_IDLE: Definition = derived("CPU idle", "%", 11, "cpu_idle_pct", PCT);
 const CPU_IOW: Definition = derived("CPU iow", "%", 8, "cpu_iowait_pct", PCT);
 const CPU_STEAL: Definition = derived("CPU steal", "%", 8, "cpu_steal_pct", PCT);
+/// Of CPU busy: what neither the database nor we used.
+const CPU_OTHERS: Definition = derived("CPU others", "%", 4, "cpu_foreign_pct", PCT);
 
 const KPM: Definition = Definition { name: "total", unit: "", priority: 0, source: Source::Kpm };
 const KPM_PER_JOB: Definition = Definition { name: "per job", unit: "", priority: 6, source: Source::KpmPerJob };
@@ -65,27 +66,27 @@ const REDO_PER_TX: Definition = derived("REDO data", "kBpt", 7, "redo_kb_per_tra
 const LOG_SYNC: Definition = derived("LogFile sync", "ms", 5, "log_sync_ms", RATE);
 const ELAPSED: Definition = derived("Elapsed", "s", 6, "elapsed_s", PCT);
 
-const P50: Definition = figure("p50", "ms", 4, |line| percentile(line.test.latency.p50_us));
-const P95: Definition = figure("p95", "ms", 7, |line| percentile(line.test.latency.p95_us));
-const P99: Definition = figure("p99", "ms", 3, |line| percentile(line.test.latency.p99_us));
-const MAX: Definition = figure("max", "ms", 8, |line| percentile(line.test.latency.max_us));
+const P50: Definition = figure("p50", "ms", 4, |line| percentile_ms(line.test, line.test.latency().p50_us));
+const P95: Definition = figure("p95", "ms", 7, |line| percentile_ms(line.test, line.test.latency().p95_us));
+const P99: Definition = figure("p99", "ms", 3, |line| percentile_ms(line.test, line.test.latency().p99_us));
+const MAX: Definition = figure("max", "ms", 8, |line| percentile_ms(line.test, line.test.latency().max_us));
+/// How often a test was run, where some were repeated: figures are those of the median one.
+pub const TIMES: Definition = plain("Times", 3, |line| Cell::count(line.times as u32));
 const CI: Definition =
     Definition { name: "CI95 +-", unit: "%", priority: 4, source: Source::Figure(interval, Digits::Significant(2)) };
 
-fn interval(line: &Line<'_>) -> Result<f64, String> {
-    let fraction = line.test.ci_fraction.ok_or("too few seconds for a confidence interval")?;
-    Ok(100.0 * fraction)
-}
-
-fn percentile(value_us: Option<f64>) -> Result<f64, String> {
-    value_us.map(|us| us / 1000.0).ok_or_else(|| "too few timed ops for this percentile".into())
+fn interval(line: &Line<'_>) -> Result<f64, Sentence> {
+    line.known.map(|interval| 100.0 * interval.fraction).map_err(|why| why.text().into())
 }
 
 /// Processes that really worked on an op; with what was asked for where they were fewer or more.
 fn threads(line: &Line<'_>) -> String {
-    let asked = line.test.params.get(params::THREADS).map_or("1", String::as_str);
+    let asked = line.test.params().get(params::THREADS).map_or("1", String::as_str);
     match line.derived.get("threads_used") {
-        Some(used) if format!("{used:.1}") != format!("{asked}.0") => format!("{used:.1} of {asked}"),
+        Some(used) if format!("{used:.1}") != format!("{asked}.0") => {
+            let used = line.language.number(used, Digits::Decimals(1));
+            line.language.say("{used} of {asked}", &[("used", &used), ("asked", asked)])
+        }
         _ => asked.to_string(),
     }
 }
@@ -93,8 +94,8 @@ fn threads(line: &Line<'_>) -> String {
 /// Parameters of a test that are not the engine's defaults, as on the command line, without those that have columns of
 /// their own.
 fn parameters(line: &Line<'_>) -> String {
-    let shown = line.test.chosen.iter().filter(|(name, _)| *name != params::UPDATE_PCT && *name != params::THREADS);
-    assignments(shown, ",")
+    let shown = line.test.chosen().iter().filter(|(name, _)| *name != params::UPDATE_PCT && *name != params::THREADS);
+    params::assignments(shown, ",")
 }
 
 /// What was run.
@@ -122,7 +123,7 @@ pub const TRANSACTIONS: Columns = &[
     SUBJECT,
     &[UPDATES],
     AT,
-    &[CPU_BUSY, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL, KPM],
+    &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_IOW, CPU_STEAL, KPM],
     LATENCY,
     &[READ_TIME, REDO_PER_TX, LOG_SYNC, BUFFER_HIT, OS_HIT],
     END,
@@ -132,7 +133,7 @@ pub const TRANSACTIONS: Columns = &[
 pub const QUERIES: Columns = &[
     SUBJECT,
     AT,
-    &[CPU_BUSY, CPU_USER, CPU_SYS, CPU_IDLE, CPU_STEAL, KPM, KPM_PER_JOB],
+    &[CPU_BUSY, CPU_OTHERS, CPU_USER, CPU_SYS, CPU_IDLE, CPU_STEAL, KPM, KPM_PER_JOB],
     LATENCY,
     &[LOGICAL, LOGICAL_PER_JOB, LOGICAL_PER_OP, BUFFER_HIT],
     END,
@@ -143,7 +144,7 @@ pub const READS: Columns = &[
     SUBJECT,
     AT,
     WORK,
-    &[CPU_BUSY, CPU_IOW, CPU_STEAL],
+    &[CPU_BUSY, CPU_OTHERS, CPU_IOW, CPU_STEAL],
     LATENCY,
     &[TIER_BUFFER, TIER_OS, TIER_DEVICE, READ_TIME, BUFFER_TIME, OS_TIME, DEVICE_TIME],
     DEVICE,
@@ -156,7 +157,7 @@ pub const GENERAL: Columns = &[
     SUBJECT,
     AT,
     WORK,
-    &[CPU_BUSY, CPU_STEAL],
+    &[CPU_BUSY, CPU_OTHERS, CPU_STEAL],
     LATENCY,
     DEVICE,
     &[derived("REDO", "MB/s", 7, "redo_mb_per_s", RATE), LOG_SYNC],

@@ -3,7 +3,6 @@
 //! A report measures nothing and opens no database. Adding one: one file here and one line in [`REPORTS`].
 
 pub mod about;
-mod assignments;
 pub mod catalogue;
 pub mod columns;
 pub mod compare;
@@ -11,12 +10,8 @@ pub mod datasheet;
 pub mod document;
 pub mod format;
 pub mod heatmap;
-mod identity;
-pub mod junit;
 pub mod kpm;
 pub mod kpm_columns;
-mod kpm_parts;
-mod method;
 pub mod page;
 pub mod platform;
 pub mod points;
@@ -25,7 +20,6 @@ pub mod ramp_charts;
 mod ramps;
 pub mod run_json;
 pub mod scaling;
-mod series;
 pub mod shade;
 pub mod summary;
 mod test_charts;
@@ -33,9 +27,11 @@ pub mod test_page;
 pub mod texts;
 pub mod workbook;
 
+use std::collections::BTreeMap;
+
 use crate::analysis::price::PriceList;
 use crate::catalog::{Catalog, Form, Group};
-use crate::model::{RunRecord, TestResult};
+use crate::model::{RunRecord, Test};
 
 use document::Code;
 pub use document::Document;
@@ -46,7 +42,28 @@ pub use texts::Language;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunTests {
     pub run: RunRecord,
-    pub tests: Vec<TestResult>,
+    pub tests: Vec<Test>,
+}
+
+impl RunTests {
+    /// The tests in the order of the plan, whose blocks ran them in an order of their own; without repetitions as they ran.
+    pub fn ordered(mut self) -> RunTests {
+        let empty = Vec::new();
+        let planned = self.run.plan["selections"].as_array().unwrap_or(&empty);
+        if planned.iter().all(|selection| selection["repeat"].as_u64().is_none_or(|times| times == 1)) {
+            return self;
+        }
+        let place = |test: &Test| {
+            let is_of = |selection: &serde_json::Value| {
+                selection["workload"] == test.workload()
+                    && selection["drive"] == test.drive().name()
+                    && selection["hash"] == test.hash()
+            };
+            planned.iter().position(is_of)
+        };
+        self.tests.sort_by_cached_key(|test| (place(test), test.jobs(), test.seq()));
+        self
+    }
 }
 
 /// What a report is made from.
@@ -55,16 +72,21 @@ pub struct Input {
     pub runs: Vec<RunTests>,
     /// Groups in the catalogue's order; groups that are missing here follow under their id.
     pub groups: Vec<Group>,
+    /// The settings that a datasheet has room for, by engine.
+    pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
     /// What platforms cost, as far as the user says.
     pub prices: Vec<PriceList>,
-    /// Language of the texts that have several.
+    /// Language of every fixed text, of numbers and of dates.
     pub language: Language,
     /// The command line that makes the report; empty if there is none.
     pub command: String,
-    /// What the catalogue report describes; empty for reports of runs.
+    /// What the catalogue report describes, and whose rules say what a difference between disclosures touches; empty for
+    /// other reports.
     pub catalog: Catalog,
     /// The SQL of the catalogue's workloads as it would run; empty for reports of runs.
     pub statements: Vec<Statements>,
+    /// The loss, as a fraction of the base, from which a figure of a comparison fails.
+    pub fail_below: f64,
 }
 
 /// The SQL of a workload on one engine and drive, or why there is none.
@@ -80,7 +102,7 @@ pub struct Statements {
 impl Input {
     /// The groups that have tests, with titles, in order.
     fn used_groups(&self) -> Vec<(&str, &str)> {
-        let used: Vec<&str> = self.tests().map(|(_, test)| test.group.as_str()).collect();
+        let used: Vec<&str> = self.tests().map(|(_, test)| test.group()).collect();
         let known = self.groups.iter().map(|group| (group.id.as_str(), group.title.as_str()));
         let mut groups: Vec<_> = known.filter(|(id, _)| used.contains(id)).collect();
         for id in used {
@@ -99,12 +121,7 @@ impl Input {
 
     /// Names of the runs, for columns: the name given, else `run 7`; the id is added to names that stand twice.
     pub fn platforms(&self) -> Vec<String> {
-        self.platforms_in(Language::English)
-    }
-
-    /// As [`Input::platforms`], for sentences of a language.
-    fn platforms_in(&self, language: Language) -> Vec<String> {
-        let numbered = |data: &RunTests| language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
+        let numbered = |data: &RunTests| self.language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
         let name = |data: &RunTests| data.run.name.clone().unwrap_or_else(|| numbered(data));
         let names: Vec<String> = self.runs.iter().map(name).collect();
         let stands_twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
@@ -116,7 +133,7 @@ impl Input {
     }
 
     /// All tests of all runs, each with its run.
-    fn tests(&self) -> impl Iterator<Item = (&RunRecord, &TestResult)> {
+    fn tests(&self) -> impl Iterator<Item = (&RunRecord, &Test)> {
         self.runs.iter().flat_map(|data| data.tests.iter().map(move |test| (&data.run, test)))
     }
 }

@@ -3,8 +3,10 @@
 use super::document::{Block, Document, Section};
 use super::ramps::rows;
 use super::test_charts::{Curve, distribution, seconds};
-use super::{Input, Report, RunTests, datasheet, heatmap, kpm, method, platform, ramp_charts, summary};
-use crate::model::TestResult;
+use super::{
+    Input, Language, Report, RunTests, about, datasheet, heatmap, kpm, platform, price, ramp_charts, scaling, summary,
+};
+use crate::model::Test;
 
 /// `report html`.
 pub struct Page;
@@ -49,70 +51,69 @@ pub(super) fn document(input: &Input, limits: &Limits) -> Document {
     let after_summary = sections.len();
     sections.extend(if several { heatmap::sections(input) } else { datasheets.clone() });
     sections.extend(ramp_charts::sections(input));
+    sections.extend(scaling::tables(input));
+    sections.extend(if input.prices.is_empty() { Vec::new() } else { price::sections(input) });
     if tests <= limits.lines {
         sections.extend(kpm::KpmReport.build(input).sections);
     } else {
-        left_out
-            .push(format!("the table of every test (more than {} tests; 'dbdyno report kpm' has it)", limits.lines));
+        left_out.push(input.language.say("left_out_lines", &[("most", &limits.lines.to_string())]));
     }
     sections.extend(details(input, limits, &mut left_out));
     sections.extend(if several { datasheets } else { Vec::new() });
     sections.extend(platform::sections(input));
-    sections.push(method::section(input));
-    if let Some(shortened) = shortened(tests, &left_out) {
+    sections.push(about::method(input));
+    if let Some(shortened) = shortened(input.language, tests, &left_out) {
         sections.insert(after_summary, shortened);
     }
-    Document { title: title(input), sections, ..Document::default() }
+    Document { title: title(input), sections, language: input.language, ..Document::default() }
 }
 
 fn title(input: &Input) -> String {
     match input.runs.as_slice() {
         [RunTests { run, .. }] => {
             let name = run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
-            format!("Run {}{name} on {}", run.id, run.target)
+            let run_named = format!("{}{name}", run.id);
+            input.language.say("Run {run} on {target}", &[("run", &run_named), ("target", &run.target)])
         }
-        _ => format!("{} runs: {}", input.runs.len(), input.platforms().join(", ")),
+        [] => input.language.phrase("No runs"),
+        runs => input.language.count("runs", runs.len(), &[("names", &input.platforms().join(", "))]),
     }
 }
 
 /// What the page leaves out, and where it is.
-fn shortened(tests: usize, left_out: &[String]) -> Option<Section> {
-    let text = format!(
-        "These runs have {tests} tests. Left out here: {}. 'dbdyno report test RUN:SEQ' shows everything of one \
-         test.",
-        left_out.join("; ")
-    );
-    let blocks = vec![Block::Paragraph(text)];
-    (!left_out.is_empty()).then(|| Section { title: "Left out".into(), blocks })
+fn shortened(language: Language, tests: usize, left_out: &[String]) -> Option<Section> {
+    let text = language.say("left_out", &[("tests", &tests.to_string()), ("parts", &left_out.join("; "))]);
+    (!left_out.is_empty()).then(|| Section::new(language, "Left out", vec![Block::Paragraph(text)]))
 }
 
 /// Distribution of service time and seconds of every test.
 fn details(input: &Input, limits: &Limits, left_out: &mut Vec<String>) -> Vec<Section> {
-    let points: usize = input.tests().map(|(_, test)| test.series.len()).sum();
-    let section = |title: &str, blocks| Section { title: String::from(title), blocks };
+    let points: usize = input.tests().map(|(_, test)| test.series().len()).sum();
+    let language = input.language;
+    let section = |title: &str, blocks| Section::new(language, title, blocks);
     let mut sections = Vec::new();
     if input.tests().count() <= limits.distributions {
         sections.push(section("Distribution of service times", charts(input, distribution)));
     } else {
-        left_out.push(format!("distributions of service time (more than {} tests)", limits.distributions));
+        left_out.push(language.say("left_out_distributions", &[("most", &limits.distributions.to_string())]));
     }
     if points <= limits.seconds {
         sections.push(section("Throughput second by second", charts(input, seconds)));
     } else {
-        left_out.push(format!("throughput second by second (more than {} seconds in all)", limits.seconds));
+        left_out.push(language.say("left_out_seconds", &[("most", &limits.seconds.to_string())]));
     }
     sections.retain(|section| !section.blocks.is_empty());
     sections
 }
 
 /// A chart per run and ramp.
-fn charts(input: &Input, chart: fn(&str, &[Curve<'_>]) -> Option<super::document::Chart>) -> Vec<Block> {
+fn charts(input: &Input, chart: fn(Language, &str, &[Curve<'_>]) -> Option<super::document::Chart>) -> Vec<Block> {
     let platforms = input.platforms();
     let of_row = |row: super::ramps::RampRow<'_>| {
-        let of_run = |(run, tests): (usize, &Vec<&TestResult>)| {
+        let of_run = |(run, tests): (usize, &Vec<&Test>)| {
             let subject =
                 if platforms.len() > 1 { format!("{}, {}", row.label, platforms[run]) } else { row.label.clone() };
-            chart(&subject, &Curve::by_jobs(tests))
+            chart(input.language, &subject, &Curve::by_jobs(input.language, tests))
         };
         row.runs.iter().enumerate().filter_map(of_run).map(Block::Chart).collect::<Vec<_>>()
     };
@@ -131,14 +132,14 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_said() {
-        let runs = vec![RunTests { run: run("a"), tests: vec![at(1, 10.0), at(2, 20.0)] }];
+        let runs = vec![RunTests { run: run("a"), tests: vec![at(1, 10.0).into(), at(2, 20.0).into()] }];
         let input = Input { runs, ..Input::default() };
         let whole = document(&input, &LIMITS);
         assert!(!titles(&whole).contains(&"Left out"), "{:?}", titles(&whole));
         let none = document(&input, &Limits { lines: 1, distributions: 1, seconds: 0 });
         let said = none.sections.iter().find(|section| section.title == "Left out").unwrap();
         let [Block::Paragraph(text)] = said.blocks.as_slice() else { panic!("{said:?}") };
-        for part in ["2 tests", "more than 1 tests", "distributions", "RUN:SEQ", "dbdyno report kpm"] {
+        for part in ["2 tests", "limit: 1", "distributions", "RUN:SEQ", "dbdyno report kpm"] {
             assert!(text.contains(part), "no {part}: {text}");
         }
         assert!(none.sections.iter().all(|section| !section.title.starts_with("Distribution")));

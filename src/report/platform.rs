@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::{Input, Report};
-use crate::analysis::slips;
-use crate::model::RunRecord;
+use crate::analysis::errata;
+use crate::model::{Reason, RunRecord};
 
 /// `report platform`.
 pub struct PlatformReport;
@@ -24,7 +24,7 @@ impl Report for PlatformReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document { title: "Platforms".into(), sections: sections(input), ..Document::default() }
+        Document::new(input.language, "Platforms", sections(input))
     }
 }
 
@@ -51,7 +51,12 @@ pub fn sections(input: &Input) -> Vec<Section> {
     let tables = names.into_iter().filter_map(|name| table(input, name));
     let tables = tables.chain(benchmark(input)).chain(as_published(input));
     let section = |table: Table| Section { title: table.name.clone(), blocks: vec![Block::Table(table)] };
-    tables.map(section).chain(contradictions(input)).collect()
+    let mut sections: Vec<Section> = tables.map(section).chain(contradictions(input)).collect();
+    if sections.is_empty() {
+        let text = input.language.phrase("Nothing is disclosed: there is no run.");
+        sections.push(Section::new(input.language, "Platform", vec![Block::Paragraph(text)]));
+    }
+    sections
 }
 
 /// The facts of one section, a column per run; none without a fact.
@@ -61,12 +66,7 @@ fn table(input: &Input, name: &str) -> Option<Table> {
     keys.sort();
     keys.dedup();
     let title = ORDER.iter().find(|(known, _)| *known == name).map_or(name, |(_, title)| title);
-    let mut table = Table {
-        name: format!("Platform: {title}"),
-        columns: columns(input),
-        leading: leading(input),
-        ..Table::default()
-    };
+    let mut table = new(input, title);
     for key in &keys {
         let row = row(input, name, key, &mut table);
         table.rows.push(row);
@@ -74,27 +74,25 @@ fn table(input: &Input, name: &str) -> Option<Table> {
     (!keys.is_empty()).then_some(table)
 }
 
-/// The fact, and with several runs whether it differs.
-fn leading(input: &Input) -> usize {
-    if input.runs.len() > 1 { 2 } else { 1 }
-}
-
-fn columns(input: &Input) -> Vec<Column> {
-    let runs = input.platforms().into_iter().zip(0_u8..).map(|(name, number)| Column::new(name, "", number.min(9)));
-    let differs = (input.runs.len() > 1).then(|| Column::new("Differs", "", 0));
-    [Column::new("Fact", "", 0)].into_iter().chain(differs).chain(runs).collect()
+/// An empty table: the fact, with several runs whether it differs, and a column per run.
+fn new(input: &Input, title: &str) -> Table {
+    let language = input.language;
+    let leading = if input.runs.len() > 1 { &["Fact", "Differs"][..] } else { &["Fact"] };
+    let name = language.say("Platform: {title}", &[("title", &language.phrase(title))]);
+    let mut table = Table::new(language, name, leading.iter().map(|name| Column::new(*name, "", 0)));
+    table.leading = leading.len();
+    let runs = input.platforms().into_iter().zip(0_u8..);
+    table.columns.extend(runs.map(|(name, number)| Column::new(name, "", number.min(9))));
+    table
 }
 
 fn row(input: &Input, section: &str, key: &str, table: &mut Table) -> Vec<Cell> {
-    let values: Vec<&str> = input.runs.iter().map(|data| data.run.disclosure.get(section, key)).collect();
+    let values: Vec<_> = input.runs.iter().map(|data| data.run.disclosure.get(section, key)).collect();
     let differs = (values.len() > 1).then(|| match values.iter().any(|value| *value != values[0]) {
-        true => Cell::text(DIFFERS),
+        true => Cell::text(input.language.phrase(DIFFERS)),
         false => Cell::Empty,
     });
-    let cell = |value: &str| match value {
-        "unknown" => table.unknown("not disclosed"),
-        value => Cell::text(value),
-    };
+    let cell = |value: Option<&str>| value.map_or_else(|| table.unknown("not disclosed"), Cell::text);
     let cells: Vec<Cell> = values.into_iter().map(cell).collect();
     [Cell::text(key)].into_iter().chain(differs).chain(cells).collect()
 }
@@ -105,11 +103,11 @@ fn benchmark(input: &Input) -> Option<Table> {
     const FACTS: &[Fact] = &[
         ("kind", |run| Some(run.kind.name().into())),
         ("target", |run| Some(run.target.clone())),
-        ("engine", |run| Some(run.engine.clone())),
+        ("engine", |run| run.engine.clone()),
         ("suite", |run| Some(run.suite.clone())),
-        ("date", |run| Some(run.started_at.clone())),
-        ("size_gb", |run| Some(run.size_gb).filter(|size| *size > 0.0).map(|size| size.to_string())),
-        ("data_set", |run| Some(run.data_set_id.clone())),
+        ("date", |run| run.started_at.clone()),
+        ("size_gb", |run| run.size_gb.map(|size| size.to_string())),
+        ("data_set", |run| run.data_set_id.clone()),
         ("study", |run| run.provenance.as_ref().map(|from| from.study.clone())),
         ("sources", |run| run.provenance.as_ref().map(|from| from.sources.join(", "))),
     ];
@@ -137,28 +135,24 @@ fn own_table(
     let row = |name: &&str| {
         let values: Vec<Option<&String>> = runs.iter().map(|facts| facts.get(*name)).collect();
         let differs = values.iter().any(|value| *value != values[0]);
-        let mark = (values.len() > 1).then(|| if differs { Cell::text(DIFFERS) } else { Cell::Empty });
+        let differs = if differs { Cell::text(input.language.phrase(DIFFERS)) } else { Cell::Empty };
+        let mark = (values.len() > 1).then_some(differs);
         let cells: Vec<Cell> = values.iter().map(|value| value.map_or(Cell::Empty, Cell::text)).collect();
         [Cell::text(*name)].into_iter().chain(mark).chain(cells).collect()
     };
     let known = names.iter().filter(|name| runs.iter().any(|facts| facts.contains_key(**name)));
     let rows: Vec<Vec<Cell>> = known.map(row).collect();
-    let name = format!("Platform: {title}");
-    (!rows.is_empty()).then(|| Table {
-        name,
-        columns: columns(input),
-        leading: leading(input),
-        rows,
-        ..Table::default()
-    })
+    (!rows.is_empty()).then(|| Table { rows, ..new(input, title) })
 }
 
 /// Where a platform table contradicts the CPU figures of the same run.
 fn contradictions(input: &Input) -> Option<Section> {
+    let language = input.language;
     let found = input.runs.iter().zip(input.platforms()).flat_map(|(data, name)| {
-        let slips = slips::of_platform(&data.run, &data.tests);
-        slips.into_iter().map(move |slip| Block::Paragraph(format!("{name}: {}: {}.", slip.status, slip.text)))
+        let found = errata::of_platform(&data.run, &data.tests);
+        let said = |slip: &Reason| format!("{}: {}.", language.verdict(slip.status), language.reason(slip));
+        found.into_iter().map(move |slip| Block::Paragraph(format!("{name}: {}", said(&slip))))
     });
     let blocks: Vec<Block> = found.collect();
-    (!blocks.is_empty()).then(|| Section { title: "Platform: contradictions".into(), blocks })
+    (!blocks.is_empty()).then(|| Section::new(language, "Platform: contradictions", blocks))
 }

@@ -1,10 +1,9 @@
 //! Every printed figure of published runs, one line each: what the reports are made from, with the notes of the source.
 
-use super::assignments::assignments;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
-use super::{Input, Report, RunTests};
+use super::{Input, Language, Report, RunTests};
 use crate::analysis::published;
-use crate::model::{Published, PublishedFigure, Status, TestResult};
+use crate::model::{PublishedFigure, PublishedTest, RunKind, Status, Test, params};
 
 /// `report points`.
 pub struct PointsReport;
@@ -24,7 +23,7 @@ impl Report for PointsReport {
 
     fn build(&self, input: &Input) -> Document {
         let sections = input.runs.iter().map(|data| section(input, data));
-        Document { title: "Published figures".into(), sections: sections.collect(), ..Document::default() }
+        Document::new(input.language, "Published figures", sections)
     }
 }
 
@@ -48,49 +47,60 @@ const COLUMNS: &[(&str, u8)] = &[
     ("Verdict", 0),
 ];
 
-fn section(_input: &Input, data: &RunTests) -> Section {
-    let name = data.run.name.clone().unwrap_or_else(|| format!("run {}", data.run.id));
-    let published = data.tests.iter().filter_map(|test| Some((test, test.published.as_deref()?)));
+fn section(input: &Input, data: &RunTests) -> Section {
+    let language = input.language;
+    let unnamed = || language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
+    let name = data.run.name.clone().unwrap_or_else(unnamed);
+    let published = data.tests.iter().filter_map(Test::published);
     let columns = COLUMNS.iter().map(|&(name, priority)| Column::new(name, "", priority));
-    let mut table = Table { name: format!("points {name}"), columns: columns.collect(), ..Table::default() };
-    for (test, published) in published {
-        table.rows.extend(published.figures.iter().map(|figure| line(data, test, published, figure)));
+    let mut table = Table::new(language, format!("points {name}"), columns);
+    for test in published {
+        table.rows.extend(test.published.figures.iter().map(|figure| line(language, data, test, figure)));
     }
+    let empty = match data.run.kind {
+        RunKind::Published => "This publication has no figure.",
+        _ => "This run was measured, not published: see the other reports.",
+    };
     let blocks = match table.rows.is_empty() {
-        true => vec![Block::Paragraph("This run was measured, not published: see the other reports.".into())],
+        true => vec![Block::Paragraph(language.phrase(empty))],
         false => vec![Block::Table(table)],
     };
     Section { title: name, blocks }
 }
 
-fn line(data: &RunTests, test: &TestResult, published: &Published, figure: &PublishedFigure) -> Vec<Cell> {
+fn line(language: Language, data: &RunTests, test: &PublishedTest, figure: &PublishedFigure) -> Vec<Cell> {
+    let published = &test.published;
     let platform = data.run.provenance.as_ref().map_or("", |provenance| provenance.platform.as_str());
-    let size = Some(data.run.size_gb).filter(|size_gb| *size_gb > 0.0);
-    let count = |value: Option<u32>| value.map_or(Cell::Empty, Cell::count);
     let is_kpm = published.kpm.as_ref() == Some(&figure.metric);
     let status = verdict(test, figure, is_kpm);
     vec![
         Cell::text(platform),
-        size.map_or(Cell::Empty, |value| Cell::Number { value, digits: Digits::Decimals(0), verdict: None }),
+        data.run.size_gb.map_or(Cell::Empty, |value| Cell::Number { value, digits: as_printed(value), verdict: None }),
         Cell::count(test.seq),
         Cell::text(&published.code),
         Cell::text(&test.workload),
-        Cell::text(assignments(&test.chosen, ",")),
-        Cell::text(published.kind.name()),
-        count(published.nodes),
-        count(published.jobs),
-        count(published.threads),
+        Cell::text(params::assignments(&test.params, ",")),
+        Cell::text(language.phrase(published.kind.name())),
+        Cell::count_if_known(published.nodes),
+        Cell::count_if_known(published.jobs),
+        Cell::count_if_known(published.threads),
         Cell::text(&figure.metric),
-        Cell::Number { value: figure.value, digits: Digits::Significant(6), verdict: Some(status) },
+        Cell::Number { value: figure.value, digits: as_printed(figure.value), verdict: Some(status) },
         Cell::text(&figure.unit),
-        Cell::text(if is_kpm { "yes" } else { "" }),
+        Cell::text(if is_kpm { language.phrase("yes") } else { String::new() }),
         Cell::text(&figure.note),
         Cell::Verdict(status),
     ]
 }
 
+/// All digits of the source, and no more: the shortest number that reads as this one.
+fn as_printed(value: f64) -> Digits {
+    let decimals = value.to_string().split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    Digits::Decimals(u8::try_from(decimals).unwrap_or(u8::MAX))
+}
+
 /// The KPM has the test's verdict, any other figure what its own note says.
-fn verdict(test: &TestResult, figure: &PublishedFigure, is_kpm: bool) -> Status {
+fn verdict(test: &PublishedTest, figure: &PublishedFigure, is_kpm: bool) -> Status {
     let own = published::doubts(figure).iter().map(|doubt| doubt.status).max().unwrap_or(Status::Valid);
     if is_kpm { test.verdict.status } else { own }
 }

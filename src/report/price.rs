@@ -2,11 +2,12 @@
 
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::heatmap::METRICS;
 use super::ramps::{RampRow, rows};
-use super::{Input, Report, RunTests};
+use super::{Input, Language, Report, RunTests};
 use crate::analysis::price::{PriceList, Value};
-use crate::analysis::ramp::{self, RampFigure};
-use crate::model::{Better, PublishedKind, TestResult};
+use crate::analysis::ramp::{self, Figure};
+use crate::model::{Better, PublishedKind, Status, Test};
 
 /// `report price`.
 pub struct PriceReport;
@@ -25,31 +26,33 @@ impl Report for PriceReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document { title: "Licences and prices".into(), sections: sections(input), ..Document::default() }
+        Document::new(input.language, "Licences and prices", sections(input))
     }
 }
 
 /// Above the figures per KPM.
 const HOW_TO_READ: &str = "Licences are cores x core factor, rounded up. Cost per unit is the cost of the platform / its \
-best throughput: the price of one unit of the KPM. Verdicts are those of the throughput; prices are as the files give \
-them.";
+best valid throughput: the price of one unit of the KPM. Verdicts are those of the throughput, and an invalid one has no \
+price; prices are as the files give them.";
 
 /// The sections; a paragraph that says what is missing if there is no price at all.
 pub fn sections(input: &Input) -> Vec<Section> {
+    let language = input.language;
     let platforms = input.platforms();
     let named = platforms.iter().zip(&input.runs);
     let priced: Vec<(&str, &PriceList)> =
         named.filter_map(|(name, data)| Some((name.as_str(), price_of(input, data)?))).collect();
     if priced.is_empty() {
         let text = "No prices are known: give --price FILE (docs/price.md shows the form).";
-        return vec![Section { title: "Price".into(), blocks: vec![Block::Paragraph(text.into())] }];
+        return vec![Section::new(language, "Price", vec![Block::Paragraph(language.phrase(text))])];
     }
     vec![
-        Section { title: "Licences and cost".into(), blocks: vec![Block::Table(costs(&priced))] },
-        Section {
-            title: "Price per KPM".into(),
-            blocks: vec![Block::Paragraph(HOW_TO_READ.into()), Block::Table(values(input))],
-        },
+        Section::new(language, "Licences and cost", vec![Block::Table(costs(language, &priced))]),
+        Section::new(
+            language,
+            "Price per KPM",
+            vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(values(input))],
+        ),
     ]
 }
 
@@ -87,7 +90,7 @@ fn number(value: f64) -> Cell {
 }
 
 /// One row per product, and the sum of each platform.
-fn costs(priced: &[(&str, &PriceList)]) -> Table {
+fn costs(language: Language, priced: &[(&str, &PriceList)]) -> Table {
     let columns = vec![
         Column::new("Platform", "", 0),
         Column::new("Cores", "", 3),
@@ -101,29 +104,35 @@ fn costs(priced: &[(&str, &PriceList)]) -> Table {
         Column::new("Date", "", 5),
         Column::new("Basis", "", 6),
     ];
-    let mut table = Table { name: "licences".into(), columns, ..Table::default() };
+    let mut table = Table::new(language, "licences", columns);
     for (name, price) in priced {
         for product in &price.products {
             let cost = money(price.cost_of(product));
             let middle = [
                 Cell::text(&product.name),
                 money(product.price),
-                Cell::text(product.per.name()),
+                Cell::text(language.phrase(product.per.name())),
                 number(price.count(product)),
                 cost,
             ];
-            table.rows.push(row(name, price, middle));
+            table.rows.push(row(language, name, price, middle));
         }
-        let sum = [Cell::text("all"), Cell::Empty, Cell::Empty, number(price.licences()), money(price.cost())];
-        table.rows.push(row(name, price, sum));
+        let sum = [
+            Cell::text(language.phrase("all")),
+            Cell::Empty,
+            Cell::Empty,
+            number(price.licences()),
+            money(price.cost()),
+        ];
+        table.rows.push(row(language, name, price, sum));
     }
-    table.remarks = vec!["the count of 'all' is the number of licences".into()];
+    table.remarks = vec![language.phrase("the count of 'all' is the number of licences")];
     table
 }
 
-fn row(name: &str, price: &PriceList, middle: [Cell; 5]) -> Vec<Cell> {
+fn row(language: Language, name: &str, price: &PriceList, middle: [Cell; 5]) -> Vec<Cell> {
     let leading = [Cell::text(name), number(price.cores), number(price.core_factor)];
-    let trailing = [Cell::text(&price.currency), Cell::text(&price.date), Cell::text(&price.basis)];
+    let trailing = [Cell::text(&price.currency), Cell::text(language.date(&price.date)), Cell::text(&price.basis)];
     leading.into_iter().chain(middle).chain(trailing).collect()
 }
 
@@ -140,7 +149,7 @@ fn values(input: &Input) -> Table {
         Column::new("Currency", "", 1),
         Column::new("Verdict", "", 0),
     ];
-    let mut table = Table { name: "price per KPM".into(), columns, ..Table::default() };
+    let mut table = Table::new(input.language, "price per KPM", columns);
     let prices = input.runs.iter().map(|data| price_of(input, data));
     let platforms: Vec<_> = input.platforms().into_iter().zip(prices).collect();
     for (group, _) in input.used_groups() {
@@ -156,32 +165,51 @@ fn add(table: &mut Table, ramps: &RampRow<'_>, platforms: &[(String, Option<&Pri
         let figures = throughput(tests).zip(*price);
         let Some((best, price)) = figures else { continue };
         if let Some(value) = price.value_of(best.value) {
-            table.rows.push(value_row(&ramps.label, name, price, &best, value));
-            table.explain(&format!("{name}, {}", ramps.label), &best.test.verdict);
+            let row = value_row(table, &[&ramps.label, name], price, &best, value);
+            table.rows.push(row);
+            table.explain(&format!("{name}, {}", ramps.label), best.verdict);
+            if let Some(other) = METRICS[1].passed_over(tests) {
+                let language = table.language;
+                let label = format!("{name}, {}", ramps.label);
+                let at = language.say("{label} at {jobs}", &[("label", &label), ("jobs", &language.jobs(other.jobs))]);
+                table.explain(&language.say("{subject}, left out", &[("subject", &at)]), other.verdict);
+            }
         }
     }
 }
 
-/// The best rate; published figures of one job are none.
-fn throughput<'a>(tests: &[&'a TestResult]) -> Option<RampFigure<'a>> {
-    let is_speed =
-        |test: &TestResult| test.published.as_ref().is_some_and(|published| published.kind == PublishedKind::Speed);
-    let tests: Vec<&TestResult> = tests.iter().filter(|test| !is_speed(test)).copied().collect();
-    ramp::throughput(&tests).filter(|best| best.kpm.better == Better::Higher)
+/// `USD per tps`.
+fn per_unit(language: Language, price: &PriceList, best: &Figure<'_>) -> String {
+    language.say("{currency} per {unit}", &[("currency", &price.currency), ("unit", best.unit)])
 }
 
-fn value_row(label: &str, name: &str, price: &PriceList, best: &RampFigure<'_>, value: Value) -> Vec<Cell> {
-    let status = best.test.verdict.status;
-    let figure = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(status) };
+/// The best rate; published figures of one job are none.
+fn throughput<'a>(tests: &[&'a Test]) -> Option<Figure<'a>> {
+    let tests: Vec<&Test> = tests.iter().filter(|test| !test.states(PublishedKind::Speed)).copied().collect();
+    ramp::throughput(&tests).filter(|best| best.better == Better::Higher)
+}
+
+fn value_row(
+    table: &mut Table,
+    [label, name]: &[&str; 2],
+    price: &PriceList,
+    best: &Figure<'_>,
+    value: Value,
+) -> Vec<Cell> {
+    let status = best.status();
+    let mut per = |value: f64| {
+        let value = if status < Status::Invalid { Ok(value) } else { Err("the throughput is invalid".into()) };
+        table.figure(value, RATE, status)
+    };
     vec![
-        Cell::text(label),
-        Cell::text(name),
-        figure(best.value),
-        Cell::text(&best.kpm.unit),
-        figure(value.per_licence),
-        figure(value.per_core),
-        figure(value.cost_per_unit),
-        Cell::text(format!("{} per {}", price.currency, best.kpm.unit)),
+        Cell::text(*label),
+        Cell::text(*name),
+        Cell::Number { value: best.value, digits: RATE, verdict: Some(status) },
+        Cell::text(best.unit),
+        per(value.per_licence),
+        per(value.per_core),
+        per(value.cost_per_unit),
+        Cell::text(per_unit(table.language, price, best)),
         Cell::Verdict(status),
     ]
 }

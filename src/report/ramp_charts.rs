@@ -1,13 +1,11 @@
 //! Ramp charts: throughput and service time over the numbers of jobs, a curve per run and choice of parameters.
 
 use super::document::{Axis, Block, Chart, Digits, Document, Point, Role, Scale, Section, Series};
-use super::format::number::readable;
-use super::identity::{Identity, identities};
-use super::ramps::{RampRow, rows};
-use super::{Input, Report, kpm};
+use super::ramps::{Identity, RampRow, identities, rows};
+use super::{Input, Language, Report, kpm};
 use crate::analysis::derive;
-use crate::analysis::ramp::{self, RampFigure};
-use crate::model::TestResult;
+use crate::analysis::ramp::{self, Figure};
+use crate::model::Test;
 use crate::stats::median;
 use crate::stats::scaling::{Fit, Law};
 
@@ -36,14 +34,19 @@ impl Report for RampReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        Document { title: "Ramps".into(), sections: sections(input), ..Document::default() }
+        let mut sections = sections(input);
+        if sections.is_empty() {
+            let text = input.language.phrase("No workload has figures at several numbers of jobs.");
+            sections.push(Section::new(input.language, "Ramps", vec![Block::Paragraph(text)]));
+        }
+        Document::new(input.language, "Ramps", sections)
     }
 }
 
 /// A section with the charts of every group that has a ramp.
 pub fn sections(input: &Input) -> Vec<Section> {
     let section = |(id, title): (&str, &str)| Section {
-        title: format!("Ramps: {}", kpm::heading(id, title)),
+        title: input.language.say("Ramps: {group}", &[("group", &kpm::heading(input.language, id, title))]),
         blocks: charts(input, id),
     };
     input.used_groups().into_iter().map(section).filter(|section| !section.blocks.is_empty()).collect()
@@ -53,8 +56,8 @@ pub fn sections(input: &Input) -> Vec<Section> {
 struct Ramp<'a> {
     name: String,
     identity: Identity,
-    tests: &'a [&'a TestResult],
-    figures: Vec<RampFigure<'a>>,
+    tests: &'a [&'a Test],
+    figures: Vec<Figure<'a>>,
 }
 
 /// The charts of a group: per workload throughput, then service time.
@@ -65,12 +68,12 @@ fn charts(input: &Input, group: &str) -> Vec<Block> {
     blocks.map(Block::Chart).collect()
 }
 
-fn first<'a>(row: &RampRow<'a>) -> Option<&'a TestResult> {
+fn first<'a>(row: &RampRow<'a>) -> Option<&'a Test> {
     row.runs.iter().flatten().next().copied()
 }
 
 fn same_workload(a: &RampRow<'_>, b: &RampRow<'_>) -> bool {
-    let key = |row| first(row).map(|test| (&test.workload, &test.kpm.unit));
+    let key = |row| first(row).map(|test| (test.workload(), &test.kpm().unit));
     key(a) == key(b)
 }
 
@@ -84,21 +87,24 @@ fn workload(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
     }
 }
 
-fn is_ramp(tests: &[&TestResult]) -> bool {
+fn is_ramp(tests: &[&Test]) -> bool {
     ramp::curve(tests).len() > 1
 }
 
 /// Throughput and service time of these rows.
 fn pair(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
     let ramps = ramps(input, rows);
-    let Some(unit) = ramps.first().and_then(|ramp| ramp.figures.first()).map(|figure| figure.kpm.unit.clone()) else {
+    let Some(unit) = ramps.first().and_then(|ramp| ramp.figures.first()).map(|figure| figure.unit.to_string()) else {
         return Vec::new();
     };
     let subject = match rows {
         [row] => row.label.clone(),
-        _ => first(&rows[0]).map(|test| test.workload.clone()).unwrap_or_default(),
+        _ => first(&rows[0]).map(|test| test.workload().to_string()).unwrap_or_default(),
     };
-    [Some(throughput(&subject, unit, &ramps)), service_time(&subject, &ramps)].into_iter().flatten().collect()
+    [Some(throughput(input.language, &subject, unit, &ramps)), service_time(input.language, &subject, &ramps)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
@@ -119,41 +125,44 @@ fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
     ramps
 }
 
-fn jobs_axis() -> Axis {
-    Axis { name: "Jobs".into(), unit: None, scale: Scale::Log2 }
+fn jobs_axis(language: Language) -> Axis {
+    Axis { name: language.phrase("Jobs"), unit: None, scale: Scale::Log2 }
 }
 
-fn throughput(subject: &str, unit: String, ramps: &[Ramp<'_>]) -> Chart {
+fn throughput(language: Language, subject: &str, unit: String, ramps: &[Ramp<'_>]) -> Chart {
     let laws: Vec<(&Ramp<'_>, Fit)> = ramps.iter().filter_map(|ramp| Some((ramp, fit(ramp)?))).collect();
     let (laws, poor): (Vec<_>, Vec<_>) = laws.into_iter().partition(|(_, fit)| explains(fit));
-    let measured = ramps.iter().map(measured_throughput);
+    let measured = ramps.iter().map(|ramp| measured_throughput(language, ramp));
     let fitted = laws.iter().filter_map(|(ramp, fit)| fitted(ramp, &fit.law));
-    let words = laws.iter().map(|(ramp, fit)| words(fit, &subject_of(ramp, ramps)));
-    let caption: Vec<String> =
-        words.chain(poor.iter().map(|(ramp, fit)| not_fitted(fit, &subject_of(ramp, ramps)))).collect();
+    let words = laws.iter().map(|(ramp, fit)| law_told(language, fit, &subject_of(language, ramp, ramps)));
+    let caption: Vec<String> = words
+        .chain(poor.iter().map(|(ramp, fit)| not_fitted(language, fit, &subject_of(language, ramp, ramps))))
+        .collect();
     Chart {
         name: format!("{subject} throughput"),
-        title: format!("{subject}: throughput"),
-        x: jobs_axis(),
-        y: Axis { name: "Throughput".into(), unit: Some(unit), scale: Scale::Linear },
+        language,
+        title: language.say("{subject}: throughput", &[("subject", subject)]),
+        x: jobs_axis(language),
+        y: Axis { name: language.phrase("Throughput"), unit: Some(unit), scale: Scale::Linear },
         series: measured.chain(fitted).collect(),
         caption: caption.join(" "),
     }
 }
 
-fn measured_throughput(ramp: &Ramp<'_>) -> Series {
-    let point = |figure: &RampFigure<'_>| {
-        let half = figure.test.ci_fraction.map(|fraction| fraction * figure.value);
-        Point {
-            x: f64::from(figure.jobs),
+fn measured_throughput(language: Language, ramp: &Ramp<'_>) -> Series {
+    let point = |figure: &Figure<'_>| {
+        let half = figure.half_width().map(|fraction| fraction * figure.value);
+        Some(Point {
+            x: f64::from(figure.jobs?),
             y: figure.value,
             low: half.map(|half| figure.value - half),
             high: half.map(|half| figure.value + half),
-            label: service_ms(figure.test).map(|ms| format!("service time {} ms", readable(ms, DIGITS))),
-            verdict: Some(figure.test.verdict.status),
-        }
+            label: service_ms(figure.test)
+                .map(|ms| language.say("service time {ms} ms", &[("ms", &language.number(ms, DIGITS))])),
+            verdict: Some(figure.status()),
+        })
     };
-    series(ramp, ramp.figures.iter().map(point).collect())
+    series(ramp, ramp.figures.iter().filter_map(point).collect())
 }
 
 fn series(ramp: &Ramp<'_>, points: Vec<Point>) -> Series {
@@ -162,7 +171,7 @@ fn series(ramp: &Ramp<'_>, points: Vec<Point>) -> Series {
 }
 
 /// Mean service time in ms.
-fn service_ms(test: &TestResult) -> Option<f64> {
+fn service_ms(test: &Test) -> Option<f64> {
     derive(test).get("service_time_ms")
 }
 
@@ -174,10 +183,10 @@ fn fit(ramp: &Ramp<'_>) -> Option<Fit> {
 fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
     let (first, last) = (ramp.figures.first()?, ramp.figures.last()?);
     // The law is fitted to ops, or to whatever a publication prints; the figures decide about the unit.
-    let ratios: Vec<f64> =
-        ramp.figures.iter().map(|figure| figure.value / law.throughput(f64::from(figure.jobs))).collect();
+    let points = ramp::points(&ramp.figures).into_iter();
+    let ratios: Vec<f64> = points.map(|(jobs, value)| value / law.throughput(jobs)).collect();
     let scale = median(&ratios).filter(|scale| scale.is_finite())?;
-    let (from, to) = (f64::from(first.jobs), f64::from(last.jobs));
+    let (from, to) = (f64::from(first.jobs?), f64::from(last.jobs?));
     let point = |step: u32| {
         let jobs = from * (to / from).powf(f64::from(step) / f64::from(FITTED_POINTS));
         Point { x: jobs, y: law.throughput(jobs) * scale, ..Point::default() }
@@ -188,8 +197,8 @@ fn fitted(ramp: &Ramp<'_>, law: &Law) -> Option<Series> {
 }
 
 /// What a sentence about the law of a ramp begins with.
-fn subject_of(ramp: &Ramp<'_>, ramps: &[Ramp<'_>]) -> String {
-    if ramps.len() > 1 { ramp.name.clone() } else { "Universal Scalability Law (USL)".into() }
+fn subject_of(language: Language, ramp: &Ramp<'_>, ramps: &[Ramp<'_>]) -> String {
+    if ramps.len() > 1 { ramp.name.clone() } else { language.phrase("Universal Scalability Law (USL)") }
 }
 
 /// A law that explains less than this is none: throughput goes up and down for another reason.
@@ -197,54 +206,62 @@ fn explains(fit: &Fit) -> bool {
     fit.r_squared.is_some_and(|share| share >= LEAST_EXPLAINED)
 }
 
-fn not_fitted(fit: &Fit, subject: &str) -> String {
-    let share = fit.r_squared.map_or_else(|| "none".into(), |share| format!("{:.0} %", 100.0 * share.max(0.0)));
-    format!("{subject}: not drawn, it explains {share} of the variance.")
+fn not_fitted(language: Language, fit: &Fit, subject: &str) -> String {
+    let share = fit.r_squared.map(|share| language.number(100.0 * share.max(0.0), Digits::Decimals(0)));
+    let share =
+        share.map_or_else(|| language.phrase("nothing"), |share| language.say("{percent} %", &[("percent", &share)]));
+    language
+        .say("{subject}: not drawn, it explains {share} of the variance.", &[("subject", subject), ("share", &share)])
 }
 
-/// `USL: contention 1.2 %, crosstalk 0.01 %, peak at 23 jobs, explains 99 % of the variance.`
-fn words(fit: &Fit, subject: &str) -> String {
-    let percent = |fraction: f64| readable(fraction * 100.0, Digits::Significant(2));
-    let peak = match fit.law.peak_jobs() {
-        _ if fit.law.never_grows() => "no growth beyond the first job".into(),
+/// `USL: contention 1.2 %, crosstalk 0.01 %, peak at 23 jobs, R² 0.990.`
+fn law_told(language: Language, fit: &Fit, subject: &str) -> String {
+    let percent = |fraction: f64| language.number(fraction * 100.0, Digits::Significant(2));
+    let explained =
+        fit.r_squared.map_or_else(String::new, |share| format!(", R² {}", language.number(share, Digits::Decimals(3))));
+    let (alpha, beta, peak) = (percent(fit.law.alpha), percent(fit.law.beta), peak(language, fit));
+    let values = [("subject", subject), ("alpha", &alpha), ("beta", &beta), ("peak", &peak), ("explained", &explained)];
+    language.say("{subject}: contention {alpha} %, crosstalk {beta} %, {peak}{explained}.", &values)
+}
+
+fn peak(language: Language, fit: &Fit) -> String {
+    let jobs = |peak: f64, digits| language.number(peak, digits);
+    match fit.law.peak_jobs() {
+        _ if fit.law.never_grows() => language.phrase("no growth beyond the first job"),
         Some(peak) if fit.peak_is_forecast => {
-            format!("peak beyond what was measured (at {} jobs, a forecast)", readable(peak, Digits::Decimals(0)))
+            let values = [("jobs", &*jobs(peak, Digits::Decimals(0)))];
+            language.say("peak beyond what was measured (at {jobs} jobs, a forecast)", &values)
         }
-        Some(peak) => format!("peak at {} jobs", readable(peak, Digits::Significant(2))),
-        None => "no peak".into(),
-    };
-    let explained = fit.r_squared.map_or_else(String::new, |share| format!(", R² {share:.3}"));
-    format!(
-        "{subject}: contention {} %, crosstalk {} %, {peak}{explained}.",
-        percent(fit.law.alpha),
-        percent(fit.law.beta)
-    )
+        Some(peak) => language.say("peak at {jobs} jobs", &[("jobs", &*jobs(peak, Digits::Significant(2)))]),
+        None => language.phrase("no peak"),
+    }
 }
 
 /// None where no test of the ramps has a service time: publications print it for some workloads only.
-fn service_time(subject: &str, ramps: &[Ramp<'_>]) -> Option<Chart> {
+fn service_time(language: Language, subject: &str, ramps: &[Ramp<'_>]) -> Option<Chart> {
     let times = ramps.iter().flat_map(|ramp| &ramp.figures).filter_map(|figure| service_ms(figure.test));
     let (unit, factor) = if times.fold(0.0, f64::max) < 1.0 { ("us", 1000.0) } else { ("ms", 1.0) };
-    let measured = ramps.iter().map(|ramp| measured_service(ramp, factor));
+    let measured = ramps.iter().map(|ramp| measured_service(language, ramp, factor));
     let series: Vec<Series> = measured.filter(|series| !series.points.is_empty()).collect();
     (!series.is_empty()).then(|| Chart {
         name: format!("{subject} service time"),
-        title: format!("{subject}: service time"),
-        x: jobs_axis(),
-        y: Axis { name: "Service time, mean".into(), unit: Some(unit.into()), scale: Scale::Linear },
+        language,
+        title: language.say("{subject}: service time", &[("subject", subject)]),
+        x: jobs_axis(language),
+        y: Axis { name: language.phrase("Service time, mean"), unit: Some(unit.into()), scale: Scale::Linear },
         series,
         caption: String::new(),
     })
 }
 
-fn measured_service(ramp: &Ramp<'_>, factor: f64) -> Series {
-    let point = |figure: &RampFigure<'_>| {
-        let throughput = format!("{} {}", readable(figure.value, DIGITS), figure.kpm.unit);
+fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series {
+    let point = |figure: &Figure<'_>| {
+        let throughput = format!("{} {}", language.number(figure.value, DIGITS), figure.unit);
         Some(Point {
-            x: f64::from(figure.jobs),
+            x: f64::from(figure.jobs?),
             y: service_ms(figure.test)? * factor,
             label: Some(throughput),
-            verdict: Some(figure.test.verdict.status),
+            verdict: Some(figure.status()),
             ..Point::default()
         })
     };

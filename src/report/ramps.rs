@@ -1,19 +1,22 @@
-//! Tests that belong together: the ramps of one workload, side by side over several runs.
+//! Tests that belong together: the ramps of one workload, side by side over several runs; and what tells the curves of
+//! several runs apart: a colour per platform, a style of line per variant of it.
+
+use std::collections::BTreeMap;
 
 use super::{Input, RunTests};
 use crate::analysis::ramp;
-use crate::model::TestResult;
+use crate::model::{RunRecord, Test};
 
 /// The tests of one ramp; per run, in the order of the runs.
 pub struct RampRow<'a> {
     /// Workload, with what tells it from the other rows of the group.
     pub label: String,
     /// As many as there are runs; empty where a run has no such test.
-    pub runs: Vec<Vec<&'a TestResult>>,
+    pub runs: Vec<Vec<&'a Test>>,
 }
 
 /// A test and the number of its run.
-type Placed<'a> = (usize, &'a TestResult);
+type Placed<'a> = (usize, &'a Test);
 
 /// The rows of a group, in order of appearance.
 pub fn rows<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
@@ -37,7 +40,7 @@ pub fn compared<'a>(input: &'a Input, group: &str) -> Vec<RampRow<'a>> {
 /// The ramps of a group over all runs, in order of appearance.
 fn ramps<'a>(input: &'a Input, group: &str) -> Vec<Vec<Placed<'a>>> {
     let of_run = |(run, data): (usize, &'a RunTests)| {
-        let tests = data.tests.iter().filter(|test| test.group == group);
+        let tests = data.tests.iter().filter(|test| test.group() == group);
         tests.map(|test| (run, test)).collect::<Vec<_>>()
     };
     ramp::groups(input.runs.iter().enumerate().flat_map(of_run), |(_, test)| *test)
@@ -52,11 +55,64 @@ fn have_common_run(a: &[Placed<'_>], b: &[Placed<'_>]) -> bool {
 }
 
 fn as_rows<'a>(input: &Input, ramps: &[Vec<Placed<'a>>]) -> Vec<RampRow<'a>> {
-    let firsts: Vec<&TestResult> = ramps.iter().map(|ramp| ramp[0].1).collect();
+    let firsts: Vec<&Test> = ramps.iter().map(|ramp| ramp[0].1).collect();
     let row = |ramp: &Vec<Placed<'a>>| {
-        let tests: Vec<&TestResult> = ramp.iter().map(|(_, test)| *test).collect();
+        let tests: Vec<&Test> = ramp.iter().map(|(_, test)| *test).collect();
         let of = |run| ramp.iter().filter(|found| found.0 == run).map(|found| found.1).collect();
         RampRow { label: ramp::label(&tests, &firsts), runs: (0..input.runs.len()).map(of).collect() }
     };
     ramps.iter().map(row).collect()
+}
+
+/// More variants than styles of line cannot be told apart: then each run is a platform of its own.
+const MOST_VARIANTS: usize = 4;
+
+/// Numbers of a run's platform and variant, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    pub platform: usize,
+    pub variant: usize,
+}
+
+/// The identity of each run: runs on the same system (its name and its processors, as
+/// disclosed, and the label `host`, if it was given) are variants of one
+/// platform.
+pub fn identities(input: &Input) -> Vec<Identity> {
+    let found = numbered(input.runs.iter().map(|data| system(&data.run)));
+    if found.iter().all(|identity| identity.variant < MOST_VARIANTS) {
+        return found;
+    }
+    (0..input.runs.len()).map(|platform| Identity { platform, variant: 0 }).collect()
+}
+
+/// The system as text; a run of which it is not known is one of its own.
+fn system(run: &RunRecord) -> String {
+    let facts = ["system", "cpu_model"].map(|fact| run.disclosure.get("hardware", fact));
+    let host = run.labels.get("host").map_or("", String::as_str);
+    match facts {
+        [None, None] => format!("run {}", run.id),
+        [system, cpu] => format!("{}|{}|{host}", system.unwrap_or_default(), cpu.unwrap_or_default()),
+    }
+}
+
+fn numbered(systems: impl Iterator<Item = String>) -> Vec<Identity> {
+    let mut seen: BTreeMap<String, Identity> = BTreeMap::new();
+    let number = |system| {
+        let next = Identity { platform: seen.len(), variant: 0 };
+        let identity = seen.entry(system).and_modify(|known| known.variant += 1).or_insert(next);
+        *identity
+    };
+    systems.map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_systems_share_a_platform() {
+        let found = numbered(["a", "b", "a", "c", "a"].into_iter().map(String::from));
+        let pairs: Vec<_> = found.iter().map(|identity| (identity.platform, identity.variant)).collect();
+        assert_eq!(pairs, [(0, 0), (1, 0), (0, 1), (2, 0), (0, 2)]);
+    }
 }

@@ -2,152 +2,286 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
+use super::format::json;
+use super::kpm::KpmReport;
+use super::{Document, Input, Report};
 use crate::analysis::derive;
-use crate::model::{Better, LatencySummary, PartFigures, RunRecord, SeriesPoint, TestResult};
+use crate::model::{
+    self, Better, Counters, Disclosure, Drive, Kpm, LatencySummary, LoadResult, PartFigures, Provenance, Published,
+    RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
+};
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The document.
-pub fn document(run: &RunRecord, tests: &[TestResult]) -> Value {
-    let tests: Vec<Value> = tests.iter().map(test).collect();
-    json!({
-        "schema_version": SCHEMA_VERSION,
-        "run_id": run.id,
-        "name": run.name,
-        "kind": run.kind,
-        "provenance": run.provenance,
-        "target": run.target,
-        "engine": run.engine,
-        "suite": run.suite,
-        "labels": run.labels,
-        "started_at": run.started_at,
-        "ended_at": run.ended_at,
-        "status": run.status,
-        "version": run.version,
-        "command": run.command,
-        "seed": run.seed,
-        "size_gb": Some(run.size_gb).filter(|size_gb| *size_gb > 0.0),
-        "data_set_id": run.data_set_id,
-        "disclosure": run.disclosure,
-        "loads": run.loads,
-        "tests": tests,
+/// One run for programs, with every figure; for people its KPM report.
+pub struct RunReport;
+
+impl Report for RunReport {
+    fn name(&self) -> &'static str {
+        "run"
+    }
+
+    fn title(&self) -> &'static str {
+        "one run with every figure of every test"
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let data = input.runs.first().map(|data| document(&data.run, &data.tests));
+        Document { data, ..KpmReport.build(input) }
+    }
+}
+
+/// A run and its tests as JSON, in the order in which they ran.
+pub fn document(run: &RunRecord, tests: &[model::Test]) -> Value {
+    let mut tests: Vec<Test<'_>> = tests.iter().map(|test| Test::of(run, test)).collect();
+    tests.sort_by_key(|test| test.seq);
+    json::value(&Run {
+        schema_version: SCHEMA_VERSION,
+        run_id: run.id,
+        name: run.name.as_deref(),
+        kind: run.kind,
+        provenance: run.provenance.as_ref(),
+        target: &run.target,
+        engine: run.engine.as_deref(),
+        suite: &run.suite,
+        labels: &run.labels,
+        started_at: run.started_at.as_deref(),
+        ended_at: run.ended_at.as_deref(),
+        status: run.status,
+        version: &run.version,
+        command: &run.command,
+        seed: run.seed,
+        size_gb: run.size_gb,
+        data_set_id: run.data_set_id.as_deref(),
+        disclosure: &run.disclosure,
+        loads: &run.loads,
+        tests,
     })
 }
 
-fn test(test: &TestResult) -> Value {
-    let (throughput, unit) = throughput(test);
-    let mut document = json!({
-        "seq": test.seq,
-        "workload": test.workload,
-        "asked_as": test.asked_as,
-        "group": test.group,
-        "title": test.title,
-        "revision": test.revision,
-        "hash": test.hash,
-        "params": test.params,
-        "drive": test.drive,
-        "nodes": test.nodes,
-        "jobs": test.known_jobs(),
-        "started_at": test.started_at,
-        "elapsed_s": test.window_s,
-        "ops": test.window.ops,
-        "rows": test.window.rows,
-        "commits": test.window.commits,
-        "units": test.units,
-        "unit": unit,
-        "throughput": throughput,
-        "per_job": throughput.and_then(|total| Some(total / f64::from(test.known_jobs()?))),
-        "ci_fraction": test.ci_fraction,
-        "ops_per_s": test.ops_per_s,
-    });
-    let further = json!({
-        "kpm": {"value": test.kpm_value, "unit": test.kpm.unit, "better": test.kpm.better},
-        "second": test.second.as_ref().map(|kpm| json!({"value": test.second_value, "unit": kpm.unit, "better": kpm.better})),
-        "service_time_us": service_time(&test.latency),
-        "errors": test.window.error_count(),
-        "errors_by_class": test.window.errors,
-        "first_error": test.first_error,
-        "metrics": metrics(test),
-        "unknown": unknown(test),
-        "counters": test.counters,
-        "parts": test.parts.iter().map(|figures| part(test, figures)).collect::<Vec<_>>(),
-        "series": test.series.iter().map(point).collect::<Vec<_>>(),
-        "verdict": test.verdict,
-        "published": test.published,
-    });
-    if let (Value::Object(fields), Value::Object(more)) = (&mut document, further) {
-        fields.extend(more);
+#[derive(Serialize)]
+struct Run<'a> {
+    schema_version: u32,
+    run_id: i64,
+    name: Option<&'a str>,
+    kind: RunKind,
+    provenance: Option<&'a Provenance>,
+    target: &'a str,
+    engine: Option<&'a str>,
+    suite: &'a str,
+    labels: &'a BTreeMap<String, String>,
+    started_at: Option<&'a str>,
+    ended_at: Option<&'a str>,
+    status: RunStatus,
+    version: &'a str,
+    command: &'a str,
+    seed: Option<u64>,
+    size_gb: Option<f64>,
+    data_set_id: Option<&'a str>,
+    disclosure: &'a Disclosure,
+    loads: &'a [LoadResult],
+    tests: Vec<Test<'a>>,
+}
+
+/// What only a measured test has is 0 or empty in a published one: so says version 1 of the structure.
+#[derive(Serialize)]
+struct Test<'a> {
+    seq: u32,
+    workload: &'a str,
+    asked_as: Option<&'a str>,
+    group: &'a str,
+    title: &'a str,
+    revision: u32,
+    hash: &'a str,
+    params: &'a BTreeMap<String, String>,
+    drive: Drive,
+    nodes: u32,
+    jobs: Option<u32>,
+    started_at: Option<&'a str>,
+    elapsed_s: f64,
+    ops: u64,
+    rows: u64,
+    commits: u64,
+    units: f64,
+    unit: &'a str,
+    throughput: Option<f64>,
+    per_job: Option<f64>,
+    ci_fraction: Option<f64>,
+    ops_per_s: f64,
+    kpm: Metric<'a>,
+    second: Option<Metric<'a>>,
+    service_time_us: ServiceTime,
+    errors: u64,
+    errors_by_class: BTreeMap<String, u64>,
+    first_error: Option<&'a str>,
+    metrics: BTreeMap<&'static str, Option<f64>>,
+    unknown: BTreeMap<&'static str, String>,
+    counters: Counters,
+    parts: Vec<Part<'a>>,
+    series: Vec<Second<'a>>,
+    verdict: &'a Verdict,
+    published: Option<&'a Published>,
+}
+
+impl<'a> Test<'a> {
+    fn of(run: &'a RunRecord, test: &'a model::Test) -> Test<'a> {
+        let (throughput, unit) = throughput(test);
+        let (mut metrics, mut unknown) = (BTreeMap::new(), BTreeMap::new());
+        for figure in derive(test).0 {
+            unknown.extend(figure.value.as_ref().err().map(|why| (figure.id, why.to_string())));
+            metrics.insert(figure.id, figure.value.ok());
+        }
+        let (result, printed) = (test.measured(), test.published());
+        let window = result.map(|result| result.window.clone()).unwrap_or_default();
+        let elapsed_s = result.map(|result| result.window_s).or(printed.and_then(|printed| printed.elapsed_s));
+        Test {
+            seq: test.seq(),
+            workload: test.workload(),
+            asked_as: test.asked_as(),
+            group: test.group(),
+            title: test.title(),
+            revision: test.revision(),
+            hash: test.hash(),
+            params: test.params(),
+            drive: test.drive(),
+            nodes: test.nodes(),
+            jobs: test.jobs(),
+            started_at: result.map_or(run.started_at.as_deref(), |result| Some(&result.started_at)),
+            elapsed_s: elapsed_s.unwrap_or_default(),
+            ops: window.ops,
+            rows: window.rows,
+            commits: window.commits,
+            units: result.map(|result| result.units).unwrap_or_default(),
+            unit,
+            throughput,
+            per_job: throughput.and_then(|total| Some(total / f64::from(test.jobs()?))),
+            ci_fraction: result.and_then(|result| result.ci_fraction),
+            ops_per_s: ops_per_s(test).unwrap_or_default(),
+            kpm: Metric::of(test.kpm(), test.kpm_value()),
+            second: test.second().map(|kpm| Metric::of(kpm, test.second_value())),
+            service_time_us: ServiceTime::of(test.latency()),
+            errors: window.error_count(),
+            errors_by_class: window.errors,
+            first_error: result.and_then(|result| result.first_error.as_deref()),
+            metrics,
+            unknown,
+            counters: result.map(|result| result.counters.clone()).unwrap_or_default(),
+            parts: test.parts().iter().map(|part| Part::of(test, part)).collect(),
+            series: test.series().iter().map(Second::of).collect(),
+            verdict: test.verdict(),
+            published: printed.map(|printed| &printed.published),
+        }
     }
-    document
 }
 
 /// The rate and its unit: the KPM if it is one, else the second metric, else ops per second; absent if it is not known.
-fn throughput(test: &TestResult) -> (Option<f64>, &str) {
-    if test.kpm.better == Better::Higher {
-        return (test.kpm_value, &test.kpm.unit);
+fn throughput(test: &model::Test) -> (Option<f64>, &str) {
+    if test.kpm().better == Better::Higher {
+        return (test.kpm_value(), &test.kpm().unit);
     }
-    match test.second.as_ref().filter(|second| second.better == Better::Higher) {
-        Some(second) => (test.second_value, &second.unit),
-        // A publication prints its own metric, seldom ops.
-        None => (Some(test.ops_per_s).filter(|rate| test.published.is_none() || *rate > 0.0), "ops/s"),
+    match test.second().filter(|second| second.better == Better::Higher) {
+        Some(second) => (test.second_value(), &second.unit),
+        None => (ops_per_s(test), "ops/s"),
     }
 }
 
-fn service_time(latency: &LatencySummary) -> Value {
-    json!({
-        "samples": latency.samples,
-        "mean": latency.mean_us,
-        "p50": latency.p50_us,
-        "p90": latency.p90_us,
-        "p95": latency.p95_us,
-        "p99": latency.p99_us,
-        "p999": latency.p999_us,
-        "max": latency.max_us,
-    })
+/// A publication prints its own metric, seldom ops.
+fn ops_per_s(test: &model::Test) -> Option<f64> {
+    match test {
+        model::Test::Measured(test) => Some(test.ops_per_s),
+        model::Test::Published(test) => test.ops_per_s,
+    }
 }
 
-/// Every derived figure; null if it is unknown.
-fn metrics(test: &TestResult) -> BTreeMap<&'static str, Option<f64>> {
-    derive(test).0.into_iter().map(|figure| (figure.id, figure.value.ok())).collect()
+#[derive(Serialize)]
+struct Metric<'a> {
+    value: Option<f64>,
+    unit: &'a str,
+    better: Better,
 }
 
-/// Why a derived figure is unknown.
-fn unknown(test: &TestResult) -> BTreeMap<&'static str, String> {
-    derive(test).0.into_iter().filter_map(|figure| Some((figure.id, figure.value.err()?))).collect()
+impl<'a> Metric<'a> {
+    fn of(kpm: &'a Kpm, value: Option<f64>) -> Metric<'a> {
+        Metric { value, unit: &kpm.unit, better: kpm.better }
+    }
+}
+
+/// Microseconds.
+#[derive(Serialize)]
+struct ServiceTime {
+    samples: u64,
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+    p999: Option<f64>,
+    max: Option<f64>,
+}
+
+impl ServiceTime {
+    fn of(latency: &LatencySummary) -> ServiceTime {
+        ServiceTime {
+            samples: latency.samples,
+            mean: latency.mean_us,
+            p50: latency.p50_us,
+            p90: latency.p90_us,
+            p95: latency.p95_us,
+            p99: latency.p99_us,
+            p999: latency.p999_us,
+            max: latency.max_us,
+        }
+    }
 }
 
 /// A part with its own figures; a simple workload has one, which is the test itself.
-fn part(test: &TestResult, part: &PartFigures) -> Value {
-    json!({
-        "workload": part.workload,
-        "params": part.params,
-        "jobs": part.jobs,
-        "ops": part.tally.ops,
-        "rows": part.tally.rows,
-        "commits": part.tally.commits,
-        "errors_by_class": part.tally.errors,
-        "ops_per_s": part.ops_per_s,
-        "units_per_s": part.units_per_s,
-        "service_time_us": service_time(&part.latency),
-        "verdict": test.verdict.status,
-    })
+#[derive(Serialize)]
+struct Part<'a> {
+    workload: &'a str,
+    params: &'a BTreeMap<String, String>,
+    jobs: u32,
+    ops: u64,
+    rows: u64,
+    commits: u64,
+    errors_by_class: &'a BTreeMap<String, u64>,
+    ops_per_s: f64,
+    units_per_s: f64,
+    service_time_us: ServiceTime,
+    verdict: Status,
 }
 
-fn point(point: &SeriesPoint) -> Value {
-    let per_s = (point.interval_s > 0.0).then(|| point.ops / point.interval_s);
-    json!({
-        "t_s": point.t_s,
-        "interval_s": point.interval_s,
-        "ops": point.ops,
-        "ops_per_s": per_s,
-        "units": point.units,
-        "errors": point.errors,
-        "p50_us": point.p50_us,
-        "p99_us": point.p99_us,
-        "in_window": point.in_window,
-        "metrics": point.metrics,
-    })
+impl<'a> Part<'a> {
+    fn of(test: &model::Test, part: &'a PartFigures) -> Part<'a> {
+        Part {
+            workload: &part.workload,
+            params: &part.params,
+            jobs: part.jobs,
+            ops: part.tally.ops,
+            rows: part.tally.rows,
+            commits: part.tally.commits,
+            errors_by_class: &part.tally.errors,
+            ops_per_s: part.ops_per_s,
+            units_per_s: part.units_per_s,
+            service_time_us: ServiceTime::of(&part.latency),
+            verdict: test.status(),
+        }
+    }
+}
+
+/// A second of the series.
+#[derive(Serialize)]
+struct Second<'a> {
+    #[serde(flatten)]
+    point: &'a SeriesPoint,
+    ops_per_s: Option<f64>,
+}
+
+impl<'a> Second<'a> {
+    fn of(point: &'a SeriesPoint) -> Second<'a> {
+        Second { point, ops_per_s: (point.interval_s > 0.0).then(|| point.ops / point.interval_s) }
+    }
 }

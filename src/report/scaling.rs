@@ -3,8 +3,10 @@
 
 use super::columns::RATE;
 use super::document::{Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table};
-use super::{Input, Report, RunTests};
+use super::{Input, Language, Report, RunTests};
+use crate::analysis::interval::supports;
 use crate::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
+use crate::model::Status;
 use crate::stats::scaling::Fit;
 
 /// `report scaling`.
@@ -13,9 +15,9 @@ pub struct ScalingReport;
 /// Points of a fitted curve.
 const CURVE_POINTS: u32 = 40;
 
-const HOW_TO_READ: &str = "Used is the throughput of a step over the best of its ramp (effective utilisation), \
-efficiency the throughput over jobs times that of one job. The law X(N) = gamma N / (1 + alpha (N-1) + beta N (N-1)) \
-is the Universal Scalability Law (Gunther 2007) fitted to the KPM, with 95 % intervals: alpha is contention, beta \
+const HOW_TO_READ: &str = "Best is the best valid throughput of a ramp. Used is the throughput of a step over the best \
+(effective utilisation), efficiency the throughput over jobs times that of one job. The law X(N) = gamma N / (1 + alpha (N-1) + beta N (N-1)) \
+is the Universal Scalability Law (Gunther 2007) fitted to the valid figures of the KPM, with 95 % intervals: alpha is contention, beta \
 crosstalk. The knee is where perfect scaling would reach the law's largest throughput; beyond it jobs mostly wait.";
 
 impl Report for ScalingReport {
@@ -32,43 +34,57 @@ impl Report for ScalingReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        let several = input.runs.len() > 1;
-        let names = input.platforms();
-        let runs = input.runs.iter().zip(&names).enumerate();
-        let sections = runs.flat_map(|(platform, (data, name))| sections(data, name, platform, several));
-        Document { title: "Scaling".into(), sections: sections.collect(), ..Document::default() }
+        Document::new(input.language, "Scaling", each_run(input, true))
     }
 }
 
-fn sections(data: &RunTests, name: &str, platform: usize, several: bool) -> Vec<Section> {
+/// The tables of every run: the laws, and how much every step uses; the page draws the curves by itself.
+pub fn tables(input: &Input) -> Vec<Section> {
+    each_run(input, false)
+}
+
+fn each_run(input: &Input, curves: bool) -> Vec<Section> {
+    let several = input.runs.len() > 1;
+    let names = input.platforms();
+    let runs = input.runs.iter().zip(&names).enumerate();
+    let of_run = |(platform, (data, name)): (usize, (&RunTests, &String))| {
+        let titled = if several { format!("{name}: ") } else { String::new() };
+        sections(input.language, data, &titled, platform).into_iter().take(if curves { 2 } else { 1 })
+    };
+    runs.flat_map(of_run).collect()
+}
+
+/// Tables, and the curves if there are any; `titled` stands before the titles.
+fn sections(language: Language, data: &RunTests, titled: &str, platform: usize) -> Vec<Section> {
     let found: Vec<(String, Scaling<'_>)> = ramps(&data.tests)
         .into_iter()
         .filter_map(|ramp: Ramp<'_>| ramp.scaling().map(|found| (ramp.label, found)))
         .collect();
-    let title = |text: &str| if several { format!("{name}: {text}") } else { text.to_string() };
-    let table_name = |text: &str| if several { format!("{text} {name}") } else { text.to_string() };
+    let title = |text: &str| format!("{titled}{}", language.phrase(text));
+    let table_name = |text: &str| format!("{titled}{}", language.phrase(text));
     if found.is_empty() {
         let nothing = "No workload was run at several numbers of jobs with a rate as its KPM.";
-        return vec![Section { title: title("Scaling"), blocks: vec![Block::Paragraph(nothing.into())] }];
+        return vec![Section { title: title("Scaling"), blocks: vec![Block::Paragraph(language.phrase(nothing))] }];
     }
-    let mut blocks = vec![Block::Paragraph(HOW_TO_READ.into())];
+    let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ))];
     blocks.extend(hidden_saturation(&data.tests).into_iter().map(|hidden| {
-        Block::Paragraph(format!(
-            "{}: at {:.0} % CPU busy ({} jobs) {:.1} % of the best throughput is used.",
-            hidden.label,
-            hidden.cpu_busy_pct,
-            hidden.jobs,
-            100.0 * hidden.utilisation
-        ))
+        let busy = language.number(hidden.cpu_busy_pct, Digits::Decimals(0));
+        let used = language.number(100.0 * hidden.utilisation, Digits::Decimals(1));
+        let jobs = language.jobs(Some(hidden.jobs));
+        let values = [("label", hidden.label.as_str()), ("busy", &busy), ("jobs", &jobs), ("used", &used)];
+        let sentence = "{label}: at {busy} % CPU busy ({jobs}) {used} % of the best throughput is used.";
+        Block::Paragraph(language.say(sentence, &values))
     }));
-    blocks.push(Block::Table(laws(&table_name("laws"), &found)));
-    blocks.push(Block::Table(steps(&table_name("steps"), &found)));
-    let charts = found.iter().map(|(label, scaling)| Block::Chart(chart(&table_name(label), label, scaling, platform)));
+    blocks.push(Block::Table(laws(language, &table_name("laws"), &found)));
+    blocks.push(Block::Table(steps(language, &table_name("steps"), &found)));
+    let charts = found
+        .iter()
+        .map(|(label, scaling)| Block::Chart(chart(language, &format!("{titled}{label}"), label, scaling, platform)));
     let curves = Section { title: title("Curves"), blocks: charts.collect() };
     vec![Section { title: title("Scaling"), blocks }, curves]
 }
 
-fn laws(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
+fn laws(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Unit", "", 2),
@@ -87,11 +103,13 @@ fn laws(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
         Column::new("R2", "", 5),
         Column::new("Verdict", "", 0),
     ];
-    let mut table = Table { name: name.into(), columns, ..Table::default() };
+    let mut table = Table::new(language, name, columns);
     for (label, scaling) in found {
         let cells = law_cells(&mut table, label, scaling);
         table.rows.push(cells);
-        table.remarks.extend(scaling.fit.as_ref().and_then(peak_remark).map(|text| format!("{label}: {text}")));
+        table.remarks.extend(
+            scaling.fit.as_ref().and_then(peak_remark).map(|text| format!("{label}: {}", language.phrase(text))),
+        );
     }
     table
 }
@@ -104,19 +122,19 @@ fn peak_remark(fit: &Fit) -> Option<&'static str> {
 }
 
 fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell> {
-    const NO_FIT: &str = "fewer than four numbers of jobs, or no law fits";
+    const NO_FIT: &str = "fewer than four numbers of jobs with a valid figure, or no law fits";
     const NONE: &str = "the fitted law has none: throughput grows with every job";
     const AT_THE_EDGE: &str = "a peak at the first job has no interval";
     const HELD: &str = "held at 0: a negative value would mean that jobs speed each other up";
     let best = &scaling.best;
     let mut cells = vec![
         Cell::text(label),
-        Cell::text(&best.kpm.unit),
-        Cell::Number { value: best.value, digits: RATE, verdict: Some(best.test.verdict.status) },
-        Cell::count(best.jobs),
-        Cell::count(scaling.enough_jobs),
+        Cell::text(best.unit),
+        Cell::Number { value: best.value, digits: RATE, verdict: Some(best.status()) },
+        Cell::count_if_known(best.jobs),
+        Cell::count_if_known(scaling.enough_jobs),
     ];
-    let mut add = |value: Option<f64>, why: &str, digits: Digits| {
+    let mut add = |value: Option<f64>, why: &'static str, digits: Digits| {
         let why = if scaling.fit.is_none() { NO_FIT } else { why };
         cells.push(match value.filter(|value| value.is_finite()) {
             Some(value) => Cell::Number { value, digits, verdict: None },
@@ -136,11 +154,11 @@ fn law_cells(table: &mut Table, label: &str, scaling: &Scaling<'_>) -> Vec<Cell>
     add(of(|fit| Some(fit.law.beta)), NO_FIT, Digits::Significant(3));
     add(of(|fit| fit.half_widths[2]), HELD, Digits::Significant(2));
     add(of(|fit| fit.r_squared), "the throughput does not vary", Digits::Decimals(4));
-    cells.push(Cell::Verdict(best.test.verdict.status));
+    cells.push(Cell::Verdict(best.status()));
     cells
 }
 
-fn steps(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
+fn steps(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Jobs", "", 0),
@@ -151,21 +169,26 @@ fn steps(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
         Column::new("Efficiency", "%", 1),
         Column::new("Verdict", "", 0),
     ];
-    let mut table = Table { name: name.into(), columns, ..Table::default() };
+    let mut table = Table::new(language, name, columns);
     for (label, scaling) in found {
         for step in &scaling.steps {
-            let status = step.figure.test.verdict.status;
-            let percent = |value: f64| Cell::Number { value, digits: Digits::Decimals(1), verdict: Some(status) };
-            let busy = step.cpu_busy_pct.map(percent);
+            let status = step.figure.status();
+            let percent = |value: f64, beside: Status| Cell::Number {
+                value,
+                digits: Digits::Decimals(1),
+                verdict: Some(status.max(beside)),
+            };
+            let busy = step.cpu_busy_pct.map(|value| percent(value, status));
             let busy = busy.unwrap_or_else(|| table.unknown("CPU busy is not known here"));
-            let efficiency = step.efficiency.map(|value| percent(100.0 * value));
+            let single = scaling.single.map_or(status, |single| single.status());
+            let efficiency = step.efficiency.map(|value| percent(100.0 * value, single));
             let efficiency = efficiency.unwrap_or_else(|| table.unknown("there is no test at one job"));
             table.rows.push(vec![
                 Cell::text(label),
-                Cell::count(step.figure.jobs),
-                Cell::text(&step.figure.kpm.unit),
+                Cell::count(step.jobs),
+                Cell::text(step.figure.unit),
                 Cell::Number { value: step.figure.value, digits: RATE, verdict: Some(status) },
-                percent(100.0 * step.utilisation),
+                percent(100.0 * step.utilisation, scaling.best.status()),
                 busy,
                 efficiency,
                 Cell::Verdict(status),
@@ -175,23 +198,32 @@ fn steps(name: &str, found: &[(String, Scaling<'_>)]) -> Table {
     table
 }
 
-fn chart(name: &str, label: &str, scaling: &Scaling<'_>, platform: usize) -> Chart {
-    let axis = |name: &str, unit: Option<&str>, scale| Axis { name: name.into(), unit: unit.map(String::from), scale };
+fn chart(language: Language, name: &str, label: &str, scaling: &Scaling<'_>, platform: usize) -> Chart {
+    let axis = |name: &str, unit: Option<&str>, scale| Axis {
+        name: language.phrase(name),
+        unit: unit.map(String::from),
+        scale,
+    };
     let points = scaling.steps.iter().map(|step| {
-        let (value, test) = (step.figure.value, step.figure.test);
+        let (value, status) = (step.figure.value, step.figure.status());
         Point {
-            x: f64::from(step.figure.jobs),
+            x: f64::from(step.jobs),
             y: value,
-            low: test.ci_fraction.map(|fraction| value * (1.0 - fraction)),
-            high: test.ci_fraction.map(|fraction| value * (1.0 + fraction)),
-            label: Some(format!("{:.1} % used", 100.0 * step.utilisation)),
-            verdict: Some(test.verdict.status),
+            low: step.figure.half_width().map(|fraction| value * (1.0 - fraction)),
+            high: step.figure.half_width().map(|fraction| value * (1.0 + fraction)),
+            label: supports(status.max(scaling.best.status())).then(|| used(language, step.utilisation)),
+            verdict: Some(status),
         }
     });
-    let measured =
-        Series { name: "measured".into(), platform, variant: 0, role: Role::Measured, points: points.collect() };
+    let measured = Series {
+        name: language.phrase("measured"),
+        platform,
+        variant: 0,
+        role: Role::Measured,
+        points: points.collect(),
+    };
     let fitted = scaling.fit.as_ref().map(|fit| Series {
-        name: "scalability law".into(),
+        name: language.phrase("scalability law"),
         platform,
         variant: 1,
         role: Role::Fitted,
@@ -199,18 +231,24 @@ fn chart(name: &str, label: &str, scaling: &Scaling<'_>, platform: usize) -> Cha
     });
     Chart {
         name: format!("scaling {name}"),
+        language,
         title: label.into(),
         x: axis("Jobs", None, Scale::Log2),
-        y: axis("Throughput", Some(&scaling.best.kpm.unit), Scale::Linear),
+        y: axis("Throughput", Some(scaling.best.unit), Scale::Linear),
         series: std::iter::once(measured).chain(fitted).collect(),
         caption: String::new(),
     }
 }
 
+fn used(language: Language, utilisation: f64) -> String {
+    let percent = language.number(100.0 * utilisation, Digits::Decimals(1));
+    language.say("{percent} % used", &[("percent", &percent)])
+}
+
 /// The law between the fewest and the most jobs, at equal distances of the logarithm.
 fn curve(fit: &Fit, scaling: &Scaling<'_>) -> Vec<Point> {
     let ends = scaling.steps.first().zip(scaling.steps.last());
-    let Some((from, to)) = ends.map(|(a, b)| (f64::from(a.figure.jobs), f64::from(b.figure.jobs))) else {
+    let Some((from, to)) = ends.map(|(a, b)| (f64::from(a.jobs), f64::from(b.jobs))) else {
         return Vec::new();
     };
     let at = |step: u32| from * (to / from).powf(f64::from(step) / f64::from(CURVE_POINTS));

@@ -1,9 +1,9 @@
 //! Charts of single tests: the distribution of service time, and what happened second by second.
 
-use super::columns::jobs;
+use super::Language;
 use super::document::{Axis, Chart, Point, Role, Scale, Series};
 use crate::analysis::cpu;
-use crate::model::{SeriesPoint, TestResult};
+use crate::model::{SeriesPoint, Test};
 use crate::stats::LatencyHistogram;
 use crate::stats::summary::enough_samples;
 
@@ -17,14 +17,14 @@ pub struct Curve<'a> {
     pub name: String,
     pub platform: usize,
     pub variant: usize,
-    pub test: &'a TestResult,
+    pub test: &'a Test,
 }
 
 impl<'a> Curve<'a> {
     /// Tests that differ in their number of jobs: each a colour.
-    pub fn by_jobs(tests: &[&'a TestResult]) -> Vec<Curve<'a>> {
-        let curve = |(platform, test): (usize, &&'a TestResult)| {
-            let name = jobs(test.jobs);
+    pub fn by_jobs(language: Language, tests: &[&'a Test]) -> Vec<Curve<'a>> {
+        let curve = |(platform, test): (usize, &&'a Test)| {
+            let name = language.jobs(test.jobs());
             Curve { name, platform, variant: 0, test }
         };
         tests.iter().enumerate().map(curve).collect()
@@ -37,7 +37,7 @@ impl<'a> Curve<'a> {
 }
 
 /// Service time that one op in N exceeds, N = 2 is the median, N = 100 the 99th percentile; none without samples.
-pub fn distribution(subject: &str, curves: &[Curve<'_>]) -> Option<Chart> {
+pub fn distribution(language: Language, subject: &str, curves: &[Curve<'_>]) -> Option<Chart> {
     let series: Vec<Series> = curves
         .iter()
         .map(|curve| curve.series(quantiles(curve.test)))
@@ -45,16 +45,17 @@ pub fn distribution(subject: &str, curves: &[Curve<'_>]) -> Option<Chart> {
         .collect();
     (!series.is_empty()).then(|| Chart {
         name: format!("{subject} distribution"),
-        title: format!("{subject}: distribution of service time"),
-        x: Axis { name: "One op in N takes longer, N".into(), unit: None, scale: Scale::Log10 },
-        y: Axis { name: "Service time".into(), unit: Some("us".into()), scale: Scale::Log10 },
+        language,
+        title: language.say("{subject}: distribution of service time", &[("subject", subject)]),
+        x: Axis { name: language.phrase("One op in N takes longer, N"), unit: None, scale: Scale::Log10 },
+        y: Axis { name: language.phrase("Service time"), unit: Some("us".into()), scale: Scale::Log10 },
         series,
-        caption: "N = 2 is the median, 10 the 90th, 100 the 99th percentile, 1000 the 99.9th.".into(),
+        caption: language.phrase("N = 2 is the median, 10 the 90th, 100 the 99th percentile, 1000 the 99.9th."),
     })
 }
 
-fn quantiles(test: &TestResult) -> Vec<Point> {
-    let histogram = LatencyHistogram::from_buckets(&test.latency.buckets);
+fn quantiles(test: &Test) -> Vec<Point> {
+    let histogram = LatencyHistogram::from_buckets(&test.latency().buckets);
     if histogram.is_empty() {
         return Vec::new();
     }
@@ -62,12 +63,12 @@ fn quantiles(test: &TestResult) -> Vec<Point> {
     // Between the first step and the median there is little to see.
     let steps = steps.filter(|n| *n >= 1.9).chain([2.0]).collect::<Vec<_>>();
     let mut steps: Vec<f64> =
-        steps.into_iter().filter(|n| enough_samples(test.latency.samples, 1.0 - 1.0 / n)).collect();
+        steps.into_iter().filter(|n| enough_samples(test.latency().samples, 1.0 - 1.0 / n)).collect();
     steps.sort_by(f64::total_cmp);
     let point = |n: f64| Point {
         x: n,
         y: histogram.quantile_ns(1.0 - 1.0 / n) as f64 / 1000.0,
-        verdict: Some(test.verdict.status),
+        verdict: Some(test.status()),
         ..Point::default()
     };
     steps.into_iter().map(point).collect()
@@ -103,21 +104,21 @@ fn cpu_share(point: &SeriesPoint, name: &str) -> Option<f64> {
 }
 
 /// Ops per second of several tests, second by second; none without a series.
-pub fn seconds(subject: &str, curves: &[Curve<'_>]) -> Option<Chart> {
-    let series = curves.iter().map(|curve| curve.series(points(curve.test, &OPS)));
-    chart(subject, &OPS, OPS.title, series.collect())
+pub fn seconds(language: Language, subject: &str, curves: &[Curve<'_>]) -> Option<Chart> {
+    let series = curves.iter().map(|curve| curve.series(points(language, curve.test, &OPS)));
+    chart(language, subject, &OPS, OPS.title, series.collect())
 }
 
 /// Everything that one test recorded second by second: throughput, percentiles of service time, CPU.
-pub fn tracks(subject: &str, test: &TestResult) -> Vec<Chart> {
+pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
     let several = |title: &str, tracks: &[&Track]| {
         let series = tracks.iter().enumerate().map(|(number, track)| Series {
-            name: track.title.into(),
+            name: language.phrase(track.title),
             platform: number,
-            points: points(test, track),
+            points: points(language, test, track),
             ..Series::default()
         });
-        chart(subject, tracks[0], title, series.collect())
+        chart(language, subject, tracks[0], title, series.collect())
     };
     let charts = [
         several(OPS.title, &[&OPS]),
@@ -127,21 +128,22 @@ pub fn tracks(subject: &str, test: &TestResult) -> Vec<Chart> {
     charts.into_iter().flatten().collect()
 }
 
-fn points(test: &TestResult, track: &Track) -> Vec<Point> {
+fn points(language: Language, test: &Test, track: &Track) -> Vec<Point> {
     let point = |point: &SeriesPoint| {
-        let label = (!point.in_window).then(|| "outside the window".to_string());
+        let label = (!point.in_window).then(|| language.phrase("outside the window"));
         Some(Point { x: point.t_s, y: (track.value)(point)?, label, ..Point::default() })
     };
-    test.series.iter().filter_map(point).collect()
+    test.series().iter().filter_map(point).collect()
 }
 
-fn chart(subject: &str, track: &Track, title: &str, series: Vec<Series>) -> Option<Chart> {
+fn chart(language: Language, subject: &str, track: &Track, title: &str, series: Vec<Series>) -> Option<Chart> {
     let series: Vec<Series> = series.into_iter().filter(|series| series.points.len() > 1).collect();
     (!series.is_empty()).then(|| Chart {
         name: format!("{subject} {title}"),
-        title: format!("{subject}: {title}"),
-        x: Axis { name: "Time since the start".into(), unit: Some("s".into()), scale: Scale::Linear },
-        y: Axis { name: track.axis.into(), unit: Some(track.unit.into()), scale: Scale::Linear },
+        language,
+        title: format!("{subject}: {}", language.phrase(title)),
+        x: Axis { name: language.phrase("Time since the start"), unit: Some("s".into()), scale: Scale::Linear },
+        y: Axis { name: language.phrase(track.axis), unit: Some(track.unit.into()), scale: Scale::Linear },
         series,
         caption: String::new(),
     })
@@ -157,7 +159,7 @@ mod tests {
         let mut test = fixture::result();
         test.latency.buckets = (1..=1000).map(|us| (us * 1000, 1)).collect();
         test.latency.samples = 1000;
-        let points = quantiles(&test);
+        let points = quantiles(&test.into());
         assert_eq!(points.last().map(|point| point.x.round()), Some(100.0));
         let median = points.iter().find(|point| point.x == 2.0).unwrap();
         assert!((median.y - 500.0).abs() < 1.0, "{median:?}");
@@ -170,9 +172,10 @@ mod tests {
         let mut test = fixture::result();
         test.latency.buckets.clear();
         test.series.clear();
-        let curves = Curve::by_jobs(&[&test]);
-        assert_eq!(distribution("x", &curves), None);
-        assert_eq!(seconds("x", &curves), None);
-        assert_eq!(tracks("x", &test), []);
+        let (language, test) = (Language::English, Test::from(test));
+        let curves = Curve::by_jobs(language, &[&test]);
+        assert_eq!(distribution(language, "x", &curves), None);
+        assert_eq!(seconds(language, "x", &curves), None);
+        assert_eq!(tracks(language, "x", &test), []);
     }
 }

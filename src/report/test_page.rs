@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::assignments::assignments;
-use super::columns::{Line, RATE, jobs};
+use super::columns::{Line, RATE, kpm, no_interval, no_mean, no_percentile};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
+use super::kpm::parts_table;
 use super::test_charts::{Curve, distribution, tracks};
-use super::{Input, Report, Subject, kpm_parts, method, platform};
+use super::{Input, Language, Report, Subject, about, platform};
 use crate::analysis::claims::{self, Checked, Outcome};
-use crate::analysis::derive;
-use crate::model::{Claim, Kpm, Moment, RunRecord, Status, TestResult};
+use crate::analysis::{derive, interval};
+use crate::model::{Claim, Kpm, Moment, RunRecord, Sentence, Status, Test, params};
 
 /// `report test`.
 pub struct TestPage;
@@ -29,37 +29,45 @@ impl Report for TestPage {
 
     fn build(&self, input: &Input) -> Document {
         let several = input.tests().nth(1).is_some();
-        let mut sections: Vec<Section> = input.tests().flat_map(|(run, test)| page(run, test, several)).collect();
+        let language = input.language;
+        let pages = input.tests().flat_map(|(run, test)| page(language, run, test, several));
+        let mut sections: Vec<Section> = pages.collect();
         sections.extend(platform::sections(input));
-        sections.push(method::section(input));
+        sections.push(about::method(input));
         let title = match input.tests().next().filter(|_| !several) {
-            Some((run, test)) => format!("Run {} test {}: {} at {}", run.id, test.seq, test.workload, jobs(test.jobs)),
-            None => "Tests".into(),
+            Some((run, test)) => {
+                let (run, seq, jobs) = (run.id.to_string(), test.seq().to_string(), language.jobs(test.jobs()));
+                let values = [("run", run.as_str()), ("test", &seq), ("workload", test.workload()), ("jobs", &jobs)];
+                language.say("Run {run} test {test}: {workload} at {jobs}", &values)
+            }
+            None => language.phrase("Tests"),
         };
-        Document { title, sections, ..Document::default() }
+        Document { title, sections, language, ..Document::default() }
     }
 }
 
-fn page(run: &RunRecord, test: &TestResult, several: bool) -> Vec<Section> {
-    let subject = format!("{} at {}", test.workload, jobs(test.jobs));
-    let mut charts = tracks(&subject, test);
-    charts.extend(distribution(&subject, &Curve::by_jobs(&[test])));
-    let part = |title: &str, blocks: Vec<Block>| Section {
-        title: if several { format!("Test {}: {title}", test.seq) } else { title.into() },
-        blocks,
+fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<Section> {
+    let values = [("label", test.workload()), ("jobs", &language.jobs(test.jobs()))];
+    let subject = language.say("{label} at {jobs}", &values);
+    let mut charts = tracks(language, &subject, test);
+    charts.extend(distribution(language, &subject, &Curve::by_jobs(language, &[test])));
+    let part = |title: &str, blocks: Vec<Block>| {
+        let title = language.phrase(title);
+        let named = language.say("Test {test}: {title}", &[("test", &test.seq().to_string()), ("title", &title)]);
+        Section { title: if several { named } else { title }, blocks }
     };
     let table = |table: Table| vec![Block::Table(table)];
     let sections = [
-        part("Test", vec![Block::Facts(facts(run, test)), Block::Table(figures(test))]),
-        part("Verdict", table(reasons(test))),
+        part("Test", vec![Block::Facts(facts(language, run, test)), Block::Table(figures(language, test))]),
+        part("Verdict", table(reasons(language, test))),
         part("Second by second", charts.into_iter().map(Block::Chart).collect()),
-        part("Metrics", table(metrics(test))),
-        part("Contract and cross-check", claims(run, test)),
-        part("Parts", parts(run, test)),
-        part("Jobs", table(job_figures(test))),
-        part("Counters", table(counters(test))),
-        part("Snapshots", table(snapshots(test))),
-        part("What ran", code(run, test)),
+        part("Metrics", table(metrics(language, test))),
+        part("Contract and cross-check", claims(language, run, test)),
+        part("Parts", parts(language, run, test)),
+        part("Jobs", table(job_figures(language, test))),
+        part("Counters", table(counters(language, test))),
+        part("Snapshots", table(snapshots(language, test))),
+        part("What ran", code(language, run, test)),
     ];
     let has_content = |section: &Section| {
         let is_full = |block: &Block| !matches!(block, Block::Table(table) if table.rows.is_empty());
@@ -68,46 +76,57 @@ fn page(run: &RunRecord, test: &TestResult, several: bool) -> Vec<Section> {
     sections.into_iter().filter(has_content).collect()
 }
 
-fn facts(run: &RunRecord, test: &TestResult) -> Vec<(String, String)> {
+fn facts(language: Language, run: &RunRecord, test: &Test) -> Vec<(String, String)> {
+    let started = test.measured().map_or(run.started_at.as_deref(), |test| Some(&test.started_at));
     let mut facts = vec![
-        ("Workload", format!("{}: {}", test.workload, test.title)),
-        ("Asked as", test.asked_as.clone().unwrap_or_default()),
-        ("Parameters", assignments(&test.params, ", ")),
-        ("Drive", test.drive.name().into()),
-        ("Jobs", format!("{} on {} node{}", jobs(test.jobs), test.nodes, if test.nodes == 1 { "" } else { "s" })),
+        ("Workload", format!("{}: {}", test.workload(), test.title())),
+        ("Asked as", test.asked_as().unwrap_or_default().to_string()),
+        ("Parameters", params::assignments(test.params(), ", ")),
+        ("Drive", test.drive().name().into()),
+        ("Jobs", language.count("on_nodes", test.nodes() as usize, &[("jobs", &language.jobs(test.jobs()))])),
         ("Target", run.target.clone()),
-        ("Started", test.started_at.clone()),
-        ("Definition", format!("revision {}, hash {}", test.revision, test.hash)),
-        ("First error", test.first_error.clone().unwrap_or_default()),
+        ("Started", started.map(|start| language.date(start)).unwrap_or_default()),
+        ("Definition", definition(language, test)),
+        ("First error", test.measured().and_then(|test| test.first_error.clone()).unwrap_or_default()),
     ];
     facts.retain(|(_, value)| !value.is_empty());
-    facts.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    facts.into_iter().map(|(name, value)| (language.phrase(name), value)).collect()
 }
 
-fn columns(columns: &[(&str, &str)]) -> Vec<Column> {
+fn definition(language: Language, test: &Test) -> String {
+    let values = [("revision", test.revision().to_string()), ("hash", test.hash().to_string())];
+    language.say("revision {revision}, hash {hash}", &values.each_ref().map(|(name, value)| (*name, value.as_str())))
+}
+
+fn new(language: Language, name: &str, heads: &[(&str, &str)]) -> Table {
     let column =
         |(position, &(name, unit)): (usize, &(&str, &str))| Column::new(name, unit, u8::from(position > 2) * 3);
-    columns.iter().enumerate().map(column).collect()
+    Table::new(language, name, heads.iter().enumerate().map(column))
 }
 
-fn new(name: &str, heads: &[(&str, &str)]) -> Table {
-    Table { name: name.into(), columns: columns(heads), ..Table::default() }
-}
-
-/// KPM, second metric and service times, with their units.
-fn figures(test: &TestResult) -> Table {
-    let mut table = new("figures", &[("Figure", ""), ("Value", ""), ("Unit", "")]);
-    let kpm = |name: &str, kpm: &Kpm, value: Option<f64>| (name.to_string(), value, kpm.unit.clone());
-    let mut lines = vec![kpm("KPM", &test.kpm, test.kpm_value)];
-    lines.extend(test.second.as_ref().map(|second| kpm("Second metric", second, test.second_value)));
-    lines.push((
-        "Confidence interval of the rate, 95 %, +-".into(),
-        test.ci_fraction.map(|part| 100.0 * part),
-        "%".into(),
-    ));
-    let latency = &test.latency;
+/// KPM, second metric, interval and service times, with their units.
+fn figures(language: Language, test: &Test) -> Table {
+    let mut table = new(language, "figures", &[("Figure", ""), ("Value", ""), ("Unit", "")]);
+    let status = test.status();
+    let mut add = |name: String, value: Result<f64, Sentence>, unit: &str| {
+        let cell = table.figure(value, RATE, status);
+        table.rows.push(vec![Cell::text(name), cell, Cell::text(unit)]);
+    };
+    add(language.phrase("KPM"), kpm(test), &test.kpm().unit);
+    if let Some(Kpm { unit, .. }) = test.second() {
+        let value = test.second_value().ok_or_else(|| "the counter of the KPM is not known here".into());
+        add(language.phrase("Second metric"), value, unit);
+    }
+    let interval = interval::of_test(test).ok().map(|interval| 100.0 * interval.fraction);
+    add(
+        language.phrase("Confidence interval of the rate, 95 %, +-"),
+        interval.ok_or_else(|| no_interval(test).into()),
+        "%",
+    );
+    let latency = test.latency();
+    let mean = latency.mean_us.ok_or_else(|| no_mean(test).into());
+    add(language.say("Service time {which}", &[("which", &language.phrase("mean"))]), mean, "us");
     let times = [
-        ("mean", latency.mean_us),
         ("p50", latency.p50_us),
         ("p90", latency.p90_us),
         ("p95", latency.p95_us),
@@ -115,62 +134,63 @@ fn figures(test: &TestResult) -> Table {
         ("p99.9", latency.p999_us),
         ("max", latency.max_us),
     ];
-    lines.extend(times.map(|(name, us)| (format!("Service time {name}"), us, "us".into())));
-    for (name, value, unit) in lines {
-        let value = value.ok_or_else(|| "too few ops or seconds for it, or its counter is not known".to_string());
-        let cell = table.figure(value, RATE, test.verdict.status);
-        table.rows.push(vec![Cell::text(name), cell, Cell::text(unit)]);
+    for (name, us) in times {
+        let which = language.phrase(name);
+        let value = us.ok_or_else(|| no_percentile(test).into());
+        add(language.say("Service time {which}", &[("which", &which)]), value, "us");
     }
     table
 }
 
 /// The verdict and every reason and note.
-fn reasons(test: &TestResult) -> Table {
-    let mut table = new("verdict", &[("Verdict", ""), ("Reason", ""), ("Text", "")]);
-    if test.verdict.reasons.is_empty() {
+fn reasons(language: Language, test: &Test) -> Table {
+    let mut table = new(language, "verdict", &[("Verdict", ""), ("Reason", ""), ("Text", "")]);
+    if test.verdict().reasons.is_empty() {
         let text = "contract and cross-check held, nothing lowers the verdict";
-        table.rows.push(vec![Cell::Verdict(test.verdict.status), Cell::Empty, Cell::text(text)]);
+        table.rows.push(vec![Cell::Verdict(test.status()), Cell::Empty, Cell::text(language.phrase(text))]);
     }
-    for reason in &test.verdict.reasons {
+    for reason in &test.verdict().reasons {
         let status = match reason.status {
-            Status::Valid => Cell::text("note"),
+            Status::Valid => Cell::text(language.phrase("note")),
             status => Cell::Verdict(status),
         };
-        table.rows.push(vec![status, Cell::text(&reason.code), Cell::text(&reason.text)]);
+        table.rows.push(vec![status, Cell::text(reason.code.as_str()), Cell::text(language.reason(reason))]);
     }
     table
 }
 
 /// Every derived figure.
-fn metrics(test: &TestResult) -> Table {
-    let mut table = new("metrics", &[("Metric", ""), ("Value", ""), ("Unit", "")]);
+fn metrics(language: Language, test: &Test) -> Table {
+    let mut table = new(language, "metrics", &[("Metric", ""), ("Value", ""), ("Unit", "")]);
     for figure in derive(test).0 {
-        let cell = table.figure(figure.value, RATE, test.verdict.status);
-        table.rows.push(vec![Cell::text(figure.title), cell, Cell::text(figure.unit)]);
+        let cell = table.figure(figure.value, RATE, test.status());
+        table.rows.push(vec![Cell::text(language.phrase(figure.title)), cell, Cell::text(figure.unit)]);
     }
     table
 }
 
 /// The selection of the plan that the test belongs to.
-fn selection<'a>(run: &'a RunRecord, test: &TestResult) -> Option<&'a Value> {
+fn selection<'a>(run: &'a RunRecord, test: &Test) -> Option<&'a Value> {
     let selections = run.plan["selections"].as_array()?;
-    let is_it =
-        |selection: &&Value| selection["hash"] == test.hash.as_str() && selection["workload"] == test.workload.as_str();
+    let is_it = |selection: &&Value| selection["hash"] == test.hash() && selection["workload"] == test.workload();
     selections.iter().find(is_it)
 }
 
-fn claims(run: &RunRecord, test: &TestResult) -> Vec<Block> {
+fn claims(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
     let stored = |list: &str| {
         let claims = selection(run, test)?.get(list)?;
         serde_json::from_value::<Vec<Claim>>(claims.clone()).ok()
     };
-    let (Some(contract), Some(crosscheck)) = (stored("contract"), stored("crosscheck")) else {
-        return vec![Block::Paragraph("This run's plan holds no claims; the verdict says what did not hold.".into())];
+    let (Some(result), Some(contract), Some(crosscheck)) = (test.measured(), stored("contract"), stored("crosscheck"))
+    else {
+        let text = "This run's plan holds no claims; the verdict says what did not hold.";
+        return vec![Block::Paragraph(language.phrase(text))];
     };
     let heads = [("Claim", ""), ("Found", ""), ("Outcome", ""), ("Must be", ""), ("Else", "")];
-    let mut table = new("claims", &heads);
-    let contract = claims::of_contract(test, &contract, &run.engine);
-    let crosscheck = claims::of_crosscheck(test, &crosscheck, &run.engine);
+    let mut table = new(language, "claims", &heads);
+    let engine = run.engine.as_deref().unwrap_or_default();
+    let contract = claims::of_contract(result, &contract, engine);
+    let crosscheck = claims::of_crosscheck(result, &crosscheck, engine);
     for (kind, checked) in [("contract", contract), ("cross-check", crosscheck)] {
         for checked in checked {
             let row = claim_row(kind, checked, &mut table);
@@ -178,36 +198,37 @@ fn claims(run: &RunRecord, test: &TestResult) -> Vec<Block> {
         }
     }
     match table.rows.is_empty() {
-        true => vec![Block::Paragraph("This workload claims nothing about counters on this engine.".into())],
+        true => vec![Block::Paragraph(language.phrase("This workload claims nothing about counters on this engine."))],
         false => vec![Block::Table(table)],
     }
 }
 
 fn claim_row(kind: &str, checked: Checked, table: &mut Table) -> Vec<Cell> {
-    let found = table.unjudged(checked.value.ok_or_else(|| "a counter is not known here".to_string()));
+    let language = table.language;
+    let found = table.unjudged(checked.value.ok_or_else(|| "a counter is not known here".into()));
     let outcome = match checked.outcome {
-        Outcome::Holds => Cell::text("holds"),
-        Outcome::Unchecked => Cell::text("not checked"),
+        Outcome::Holds => Cell::text(language.phrase("holds")),
+        Outcome::Unchecked => Cell::text(language.phrase("not checked")),
         Outcome::Broken(status) => Cell::Verdict(status),
     };
     vec![
-        Cell::text(format!("{kind}: {}", checked.what)),
+        Cell::text(format!("{}: {}", language.phrase(kind), checked.what)),
         found,
         outcome,
-        Cell::text(checked.required),
-        Cell::text(checked.because),
+        Cell::text(language.sentence(&checked.required)),
+        Cell::text(language.phrase(&checked.because)),
     ]
 }
 
-fn parts(run: &RunRecord, test: &TestResult) -> Vec<Block> {
-    let line = Line { run, test, derived: derive(test) };
-    kpm_parts::table("parts", &[line]).into_iter().map(Block::Table).collect()
+fn parts(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
+    let line = Line { run, test, times: 1, known: interval::of_test(test), derived: derive(test), language };
+    parts_table(language, "parts", &[line]).into_iter().map(Block::Table).collect()
 }
 
-fn job_figures(test: &TestResult) -> Table {
+fn job_figures(language: Language, test: &Test) -> Table {
     let heads = [("Job", ""), ("Ops", ""), ("Rate", "ops/s"), ("Units", ""), ("Errors", ""), ("Elapsed", "s")];
-    let mut table = new("jobs", &heads);
-    for job in &test.job_figures {
+    let mut table = new(language, "jobs", &heads);
+    for job in test.job_figures() {
         let whole = |value: f64| Cell::Number { value, digits: Digits::Decimals(0), verdict: None };
         let rate = table.unjudged(Ok(job.tally.ops as f64 / job.elapsed_s));
         let units = table.unjudged(Ok(job.units));
@@ -219,8 +240,9 @@ fn job_figures(test: &TestResult) -> Table {
 }
 
 /// Differences of every counter over the whole test and over the window.
-fn counters(test: &TestResult) -> Table {
-    let mut table = new("counters", &[("Counter", ""), ("Whole test", ""), ("Window", "")]);
+fn counters(language: Language, test: &Test) -> Table {
+    let mut table = new(language, "counters", &[("Counter", ""), ("Whole test", ""), ("Window", "")]);
+    let Some(test) = test.measured() else { return table };
     let mut names: Vec<&String> = test.counters.0.keys().chain(test.window_counters.0.keys()).collect();
     names.sort();
     names.dedup();
@@ -234,9 +256,9 @@ fn counters(test: &TestResult) -> Table {
 }
 
 /// When all probes were read, and what that cost.
-fn snapshots(test: &TestResult) -> Table {
-    let mut table = new("snapshots", &[("Moment", ""), ("At", "s"), ("Cost", "ms"), ("Counters", "")]);
-    for snapshot in &test.snapshots {
+fn snapshots(language: Language, test: &Test) -> Table {
+    let mut table = new(language, "snapshots", &[("Moment", ""), ("At", "s"), ("Cost", "ms"), ("Counters", "")]);
+    for snapshot in test.snapshots() {
         let moment = match snapshot.moment {
             Moment::Begin => "begin",
             Moment::WindowOpen => "window opens",
@@ -245,18 +267,18 @@ fn snapshots(test: &TestResult) -> Table {
         };
         let (at, cost) = (table.unjudged(Ok(snapshot.t_s)), table.unjudged(Ok(snapshot.cost_ms)));
         let count = u32::try_from(snapshot.counters.0.len()).unwrap_or(u32::MAX);
-        table.rows.push(vec![Cell::text(moment), at, cost, Cell::count(count)]);
+        table.rows.push(vec![Cell::text(language.phrase(moment)), at, cost, Cell::count(count)]);
     }
     table
 }
 
 /// The SQL of the plan.
-fn code(run: &RunRecord, test: &TestResult) -> Vec<Block> {
+fn code(language: Language, run: &RunRecord, test: &Test) -> Vec<Block> {
     let pieces = selection(run, test).and_then(|selection| selection["sql"].as_array());
     let text = |piece: &Value, name: &str| piece[name].as_str().unwrap_or_default().to_string();
     let block = |piece: &Value| Block::Code(Code { caption: text(piece, "caption"), text: text(piece, "sql") });
     match pieces {
         Some(pieces) => pieces.iter().map(block).collect(),
-        None => vec![Block::Paragraph("This run's plan holds no SQL of this test.".into())],
+        None => vec![Block::Paragraph(language.phrase("This run's plan holds no SQL of this test."))],
     }
 }

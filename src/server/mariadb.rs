@@ -11,10 +11,9 @@ use rustix::process::Signal;
 use super::binaries::{Binaries, expand, output_of};
 use super::home::write_config;
 use super::process::StopSignals;
-use super::url::percent_encode;
-use super::{Place, ServerKind};
+use super::{Place, ServerKind, percent_encode};
 use crate::engine::Version;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt, quote};
 
 /// Where distributions put the server.
 const BIN_DIRS: [&str; 7] = [
@@ -46,11 +45,8 @@ impl ServerKind for MariaDbServer {
     fn engine(&self) -> &'static str {
         "mariadb"
     }
-    fn program(&self) -> &'static str {
-        SERVER
-    }
-    fn pid_file(&self) -> &'static str {
-        PID_FILE
+    fn programs(&self) -> &'static [&'static str] {
+        &[SERVER, INSTALLER]
     }
     fn account(&self) -> &'static str {
         "mysql"
@@ -63,7 +59,7 @@ impl ServerKind for MariaDbServer {
     fn find(&self, server_bin: Option<&Path>) -> Result<Binaries> {
         if let Some(dir) = server_bin {
             return look_into(dir).ok_or_else(|| {
-                let what = format!("{} has no {SERVER} and {INSTALLER} that run", dir.display());
+                let what = format!("{} has no {SERVER} and {INSTALLER} that run", excerpt(&dir.to_string_lossy()));
                 Error::usage("--server-bin", what)
             });
         }
@@ -195,7 +191,7 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
     let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
     for (name, value) in profile.chain(ours).chain(network) {
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') || value.contains(['\n', '"']) {
-            return Err(Error::usage("profile", format!("'{name}' cannot be set in {CONFIG_FILE}")));
+            return Err(Error::usage("profile", format!("{name} cannot be set in {CONFIG_FILE}", name = quote(name))));
         }
         // Writing into a String cannot fail.
         let _ = writeln!(text, "{name} = \"{}\"", value.replace('\\', "\\\\"));

@@ -1,18 +1,23 @@
-//! The marker of a private server's directory: that it is ours, whether it is kept, and which processes belong to it.
+//! The marker of a private server's directory: that it is ours, whose it is, whether it is kept, and where its socket is if its
+//! path would be too long within.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::home::unusable;
-use super::outside;
+use super::unusable;
 use crate::error::{Error, Result};
 
 /// The marker's file within the directory.
 pub(super) const FILE: &str = "dbdyno.json";
 const FORMAT: u32 = 1;
+/// A short directory of ours for a socket: where, and the begin of its name; so many random letters follow.
+const SHORT_PARENT: &str = "/tmp";
+const SHORT_PREFIX: &str = "dbdyno-";
+const SHORT_LETTERS: usize = 16;
 
 /// What the owner wants of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +36,6 @@ pub(super) struct Marker {
     engine: String,
     pub state: State,
     pub owner_pid: u32,
-    pub server_pid: Option<u32>,
     /// Directory under /tmp with that of the socket within, if the socket is outside: removed with the rest.
     pub socket_dir: Option<PathBuf>,
 }
@@ -44,11 +48,11 @@ struct Format {
 
 impl Marker {
     /// A marker of a directory that this process owns.
-    pub(super) fn new(engine: &str, state: State, server_pid: Option<u32>, socket_dir: Option<PathBuf>) -> Marker {
-        Marker { format: FORMAT, engine: engine.into(), state, owner_pid: std::process::id(), server_pid, socket_dir }
+    pub(super) fn new(engine: &str, state: State, socket_dir: Option<PathBuf>) -> Marker {
+        Marker { format: FORMAT, engine: engine.into(), state, owner_pid: std::process::id(), socket_dir }
     }
 
-    /// The marker; none if there is none. One that we do not understand is no missing one: what has none is deleted.
+    /// The marker; none if there is none. One that we do not understand is not a missing one: what has none is deleted.
     ///
     /// # Errors
     /// Unreadable, no marker at all, one of another version.
@@ -83,8 +87,8 @@ fn parse(text: &[u8]) -> std::result::Result<Marker, String> {
         return Err(format!("format {format} is of another version"));
     }
     let marker: Marker = serde_json::from_slice(text).map_err(said)?;
-    match marker.socket_dir.as_deref().filter(|dir| !outside::has_our_name(dir)) {
-        Some(other) => Err(format!("{} is no directory of ours", other.display())),
+    match marker.socket_dir.as_deref().filter(|dir| !has_short_name(dir)) {
+        Some(other) => Err(format!("{} is not one of our directories", other.display())),
         None => Ok(marker),
     }
 }
@@ -92,6 +96,33 @@ fn parse(text: &[u8]) -> std::result::Result<Marker, String> {
 fn not_understood(directory: &Path, why: &str) -> Error {
     let what = format!("its marker {FILE} cannot be read ({why}), so the directory is left alone");
     Error::target(directory.display().to_string(), what).advise("remove it by hand, or choose another --data-dir")
+}
+
+/// A new directory with a short path, ours alone. It must be new: one that another user prepared is not private.
+pub(super) fn create_short_dir() -> Result<PathBuf> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(SHORT_PREFIX).rand_bytes(SHORT_LETTERS).permissions(fs::Permissions::from_mode(0o700));
+    let made = builder.tempdir_in(SHORT_PARENT).map_err(|error| unusable(Path::new(SHORT_PARENT), &error))?;
+    Ok(made.keep())
+}
+
+/// True if it may be a short directory of ours by its name: nothing else may be used or removed as such a directory.
+fn has_short_name(path: &Path) -> bool {
+    let letters = path.file_name().and_then(|name| name.to_str()?.strip_prefix(SHORT_PREFIX));
+    let is_ours =
+        |letters: &str| letters.len() == SHORT_LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    path.parent() == Some(Path::new(SHORT_PARENT)) && letters.is_some_and(is_ours)
+}
+
+/// True if it is still there and nobody else made one of that name meanwhile: who restarts a host empties /tmp.
+pub(super) fn is_still_ours(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) && belongs_to_us(path).unwrap_or(false)
+}
+
+/// True if this user made `path`, and what it leads to if it is a link.
+pub(super) fn belongs_to_us(path: &Path) -> io::Result<bool> {
+    let us = rustix::process::geteuid().as_raw();
+    Ok(fs::symlink_metadata(path)?.uid() == us && fs::metadata(path)?.uid() == us)
 }
 
 #[cfg(test)]
@@ -111,6 +142,22 @@ mod tests {
             let error = Home::claim(dir.path(), "postgres").err().expect(marker);
             assert!(error.what.contains(word) && error.what.contains("left alone"), "{error}");
             assert!(home.join("precious").exists());
+        }
+    }
+
+    #[test]
+    fn only_a_short_directory_that_we_made_is_ours() {
+        let made = create_short_dir().unwrap();
+        assert!(has_short_name(&made) && is_still_ours(&made));
+        assert_eq!(fs::metadata(&made).unwrap().mode() & 0o777, 0o700);
+        fs::remove_dir(&made).unwrap();
+        assert!(!is_still_ours(&made));
+        std::os::unix::fs::symlink(std::env::temp_dir(), &made).unwrap();
+        assert!(!is_still_ours(&made), "a link leads elsewhere");
+        fs::remove_file(&made).unwrap();
+        let others = ["", "/dbdyno-", "/dbdyno-1", "/dbdyno-0123456789abcdef/..", "/x/dbdyno-0123456789abcdef"];
+        for other in others.map(|end| format!("/tmp{end}")).iter().map(String::as_str).chain(["/etc"]) {
+            assert!(!has_short_name(Path::new(other)), "{other}");
         }
     }
 }

@@ -1,44 +1,33 @@
 //! Private servers: create, configure, start, stop and remove a database server of our own under a data directory.
 //!
-//! What is the same for every engine stands here and in `home` (directory, lock, marker), `process` (start, stop,
-//! orphans), `account` (which user runs it) and `space`; what differs is a [`ServerKind`]. The directory is locked as
+//! What is the same for every engine stands here and in `home` (directory, lock, marker, which user runs it) and `process`
+//! (start, stop, orphans); what differs is a [`ServerKind`]. The directory is locked as
 //! long as we live, so that after a crash the next start knows an orphan from a server in use.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::engine::{Access, ConnectTo, ErrorClass};
 use crate::error::{Error, Result};
+use crate::fit;
+use crate::host::{Account, allow_files};
 use crate::model::Target;
 
-mod account;
 mod binaries;
-mod fetch;
-mod files;
-mod fit;
 mod home;
 mod lock;
 mod mariadb;
 mod marker;
-mod outside;
 mod postgres;
 mod process;
-mod room;
-mod space;
-mod url;
 
-pub use binaries::Binaries;
-pub use fetch::{Fetched, cache_dir, fetch};
-pub use files::allow_files;
-pub use fit::{Machine, Needs};
-pub use lock::lock_file;
-pub use room::with_room;
-pub use space::free_bytes;
+pub use binaries::{Binaries, Fetched, cache_dir, fetch};
+pub use lock::{FileLock, lock_file};
 
-use account::Account;
-use home::{Home, State};
+use home::{Home, State, account_for_server, check_reach};
 use process::{Daemon, StopSignals};
 
 /// Longest wait for a started server to answer: it may have to recover a large log first.
@@ -53,17 +42,15 @@ const KINDS: &[&dyn ServerKind] = &[&postgres::PostgresServer, &mariadb::MariaDb
 trait ServerKind: Sync {
     /// Name of the engine in its registry.
     fn engine(&self) -> &'static str;
-    /// Name of the server program, to recognise its process.
-    fn program(&self) -> &'static str;
-    /// File within the data directory whose first line is the server's process id.
-    fn pid_file(&self) -> &'static str;
+    /// Names of the programs that work on a data directory, the server and what creates it, to recognise their processes.
+    fn programs(&self) -> &'static [&'static str];
     /// User to run it as if we are root.
     fn account(&self) -> &'static str;
     fn signals(&self) -> StopSignals;
     /// Finds the installed programs.
     fn find(&self, server_bin: Option<&Path>) -> Result<Binaries>;
     /// Where public binaries of it are, if there are any.
-    fn artifact(&self) -> Option<fetch::Artifact> {
+    fn artifact(&self) -> Option<binaries::Artifact> {
         None
     }
     /// How a user gets the server: package names, for the advice of errors.
@@ -129,7 +116,7 @@ pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
     let binaries = kind.find(options.server_bin.as_deref())?;
     let home = Home::claim(&options.data_dir, kind.engine())?;
     retire(kind, &home)?;
-    let account = Account::for_server(kind.account())?;
+    let account = account_for_server(kind.account())?;
     let place = check_port(options.port).and_then(|()| make_place(&home, options, account.as_ref()));
     let place = place.inspect_err(|_| home.abandon())?;
     let mut server = PrivateServer { kind, binaries, place, home, daemon: None };
@@ -148,7 +135,7 @@ pub fn remove(engine: &str, data_dir: &Path) -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     let home = Home::claim(data_dir, kind.engine())?;
-    stop_orphan(kind, &home)?;
+    stop_orphans(kind, &home)?;
     home.remove()?;
     Ok(Some(home.directory().to_path_buf()))
 }
@@ -158,7 +145,7 @@ pub fn is_there(engine: &str, data_dir: &Path) -> bool {
     Home::path(data_dir, engine).exists()
 }
 
-/// Checks what [`start`] would need, without creating anything: programs, port, directory. Returns the version.
+/// Checks what [`start`] would need, without creating anything: programs, port, directory. Returns product and version.
 ///
 /// # Errors
 /// As [`start`].
@@ -166,10 +153,41 @@ pub fn preflight(engine: &str, options: &StartOptions) -> Result<String> {
     let kind = find_kind(engine)?;
     let binaries = kind.find(options.server_bin.as_deref())?;
     check_port(options.port)?;
-    if let Some(account) = Account::for_server(kind.account())? {
-        account.check_reach(&Home::path(&options.data_dir, kind.engine()))?;
+    if let Some(account) = account_for_server(kind.account())? {
+        check_reach(&account, &Home::path(&options.data_dir, kind.engine()))?;
     }
-    Ok(binaries.version)
+    Ok(product(kind, &binaries.version))
+}
+
+/// The settings of a profile for a private server that takes so many sessions of ours; as they are where there is none.
+pub fn with_sessions(engine: &str, settings: &BTreeMap<String, String>, sessions: u32) -> BTreeMap<String, String> {
+    let raised = |kind: &dyn ServerKind| fit::raised_sessions(settings, kind.session_settings(), sessions);
+    find_kind(engine).map_or_else(|_| settings.clone(), raised)
+}
+
+/// A place that cannot be used.
+fn unusable(path: &Path, error: &std::io::Error) -> Error {
+    Error::target(path.display().to_string(), format!("cannot be used ({error})"))
+        .advise("choose another place with --data-dir")
+}
+
+/// Keeps what may stand in the query part of a URL.
+fn percent_encode(text: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if keep(byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+/// A version after the name of the engine's product.
+fn product(kind: &dyn ServerKind, version: &str) -> String {
+    let product = crate::engine::find(kind.engine()).map_or(kind.engine(), |engine| engine.capabilities().product);
+    format!("{product} {version}")
 }
 
 fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
@@ -179,23 +197,16 @@ fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
 
 /// Brings a claimed home into a state to start from: no server runs; what is there is either kept or gone.
 fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
-    stop_orphan(kind, home)?;
+    stop_orphans(kind, home)?;
     match home.state() {
         Some(State::Kept) => Ok(()),
         _ => home.empty(),
     }
 }
 
-fn stop_orphan(kind: &dyn ServerKind, home: &Home) -> Result<()> {
-    let data = home.data();
-    // A run that died between starting the server and marking it left the server's own note only.
-    let noted = std::fs::read_to_string(data.join(kind.pid_file())).ok();
-    let noted = noted.and_then(|text| text.lines().next()?.trim().parse().ok());
-    let mut pids = home.server_pid().into_iter().chain(noted);
-    match pids.find(|pid| process::is_server(*pid, kind.program(), &data)) {
-        Some(pid) => process::stop_orphan(pid, kind.signals()),
-        None => Ok(()),
-    }
+/// Ends what a dead run left at work in a claimed home: its server, or what was creating the database.
+fn stop_orphans(kind: &dyn ServerKind, home: &Home) -> Result<()> {
+    process::stop(kind.signals(), || process::at_work(kind.programs(), &home.data()))
 }
 
 /// Fails if something listens on `port` of the loopback interface.
@@ -210,8 +221,8 @@ fn check_port(port: Option<u16>) -> Result<()> {
 /// The directories of the server.
 fn make_place(home: &Home, options: &StartOptions, account: Option<&Account>) -> Result<Place> {
     let directory = home.directory().to_path_buf();
-    account.map_or(Ok(()), |account| account.check_reach(&directory))?;
-    let [data, socket_dir, temporary] = home.rooms(account)?;
+    account.map_or(Ok(()), |account| check_reach(account, &directory))?;
+    let [data, socket_dir, temporary] = home.directories(account)?;
     Ok(Place { data, home: directory, socket_dir, temporary, port: options.port })
 }
 
@@ -219,7 +230,7 @@ impl PrivateServer {
     fn launch(&mut self, options: &StartOptions, account: Option<&Account>) -> Result<()> {
         // A kept database stays marked as kept while it is used again: no failure and no kill may cost it.
         let state = self.home.state().unwrap_or(State::Running);
-        self.home.mark(state, None)?;
+        self.home.mark(state)?;
         if state == State::Kept {
             self.check_version()?;
         } else {
@@ -227,11 +238,9 @@ impl PrivateServer {
         }
         self.kind.configure(&self.place, &options.settings)?;
         // It inherits our limit of open files, and not every server raises its own.
-        allow_files(room::files(self.kind, &options.settings));
+        allow_files(fit::files_of_server(&options.settings, self.kind.session_settings()));
         let daemon = Daemon::spawn(self.kind.run(&self.binaries, &self.place), &self.place.home, account)?;
-        let pid = daemon.pid();
         self.daemon = Some(daemon);
-        self.home.mark(state, Some(pid))?;
         self.await_ready()
     }
 
@@ -271,7 +280,7 @@ impl PrivateServer {
         let engine = crate::engine::find(self.kind.engine()).ok_or_else(unknown)?;
         let target = Target::Existing { engine: self.kind.engine().into(), url: self.url() };
         let url = Some(self.url());
-        let to = ConnectTo { target, file: None, url, ask_password: None, settings: BTreeMap::new() };
+        let to = ConnectTo { target, file: None, url, password: None, settings: BTreeMap::new() };
         engine.open(&to, Access::Inspect).map(|_| ())
     }
 
@@ -286,6 +295,10 @@ impl PrivateServer {
     /// Version of the server's programs.
     pub fn version(&self) -> &str {
         &self.binaries.version
+    }
+    /// Product and version of the server's programs.
+    pub fn product(&self) -> String {
+        product(self.kind, &self.binaries.version)
     }
     /// Path of a program beside the server's, whether it is installed or not.
     pub fn program(&self, name: &str) -> PathBuf {
@@ -312,7 +325,7 @@ impl PrivateServer {
     /// # Errors
     /// If that cannot be noted in the directory.
     pub fn keep_whatever_happens(&self) -> Result<()> {
-        self.home.mark(State::Kept, self.pid())
+        self.home.mark(State::Kept)
     }
 
     /// True if an earlier run kept it, or [`PrivateServer::keep_whatever_happens`] was asked for.
@@ -334,7 +347,7 @@ impl PrivateServer {
     /// # Errors
     /// If that cannot be noted in the directory; the server is removed then.
     pub fn keep(mut self) -> Result<String> {
-        self.home.mark(State::Kept, self.pid())?;
+        self.home.mark(State::Kept)?;
         if let Some(daemon) = self.daemon.take() {
             daemon.release();
         }

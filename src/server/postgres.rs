@@ -8,14 +8,12 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::binaries::{Binaries, expand, output_of};
-use super::fetch::{Artifact, fetched_dirs};
+use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::home::write_config;
 use super::process::StopSignals;
-use super::url::percent_encode;
-use super::{Place, ServerKind};
+use super::{Place, ServerKind, percent_encode};
 use crate::engine::Version;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt, quote};
 
 /// Where distributions put the server's programs.
 const BIN_DIRS: [&str; 7] = [
@@ -43,11 +41,8 @@ impl ServerKind for PostgresServer {
     fn engine(&self) -> &'static str {
         "postgres"
     }
-    fn program(&self) -> &'static str {
-        "postgres"
-    }
-    fn pid_file(&self) -> &'static str {
-        "postmaster.pid"
+    fn programs(&self) -> &'static [&'static str] {
+        &["postgres", "initdb"]
     }
     fn account(&self) -> &'static str {
         "postgres"
@@ -60,7 +55,10 @@ impl ServerKind for PostgresServer {
     fn find(&self, server_bin: Option<&Path>) -> Result<Binaries> {
         if let Some(dir) = server_bin {
             return look_into(dir).ok_or_else(|| {
-                Error::usage("--server-bin", format!("{} has no initdb and postgres that run", dir.display()))
+                Error::usage(
+                    "--server-bin",
+                    format!("{} has no initdb and postgres that run", excerpt(&dir.to_string_lossy())),
+                )
             });
         }
         let configured = output_of(Path::new("pg_config"), "--bindir").map(PathBuf::from);
@@ -172,7 +170,7 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
     let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
     for (name, value) in profile.chain(ours) {
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') || value.contains('\n') {
-            return Err(Error::usage("profile", format!("'{name}' cannot be set in postgresql.conf")));
+            return Err(Error::usage("profile", format!("{} cannot be set in postgresql.conf", quote(name))));
         }
         // Writing into a String cannot fail.
         let _ = writeln!(text, "{name} = '{}'", escape(&value));

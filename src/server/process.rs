@@ -1,5 +1,6 @@
 //! Server processes: start in the background, stop, and recognise what a dead run left.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -10,9 +11,9 @@ use std::time::{Duration, Instant};
 use procfs::process::Process;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::account::Account;
-use super::home::unusable;
+use super::unusable;
 use crate::error::{Error, Result};
+use crate::host::Account;
 
 const LOG_FILE: &str = "server.log";
 /// Statements stand in it.
@@ -76,7 +77,7 @@ impl Daemon {
     /// Stops the server: orderly, then hard, then by force.
     pub(super) fn stop(mut self, signals: StopSignals) -> Result<()> {
         let pid = self.pid();
-        stop(pid, signals, || self.has_ended())
+        stop(signals, || if self.has_ended() { Vec::new() } else { vec![pid] })
     }
 }
 
@@ -141,43 +142,53 @@ fn without_stamp(line: &str) -> &str {
     stamped.map_or(line, |(_, text)| text).trim()
 }
 
-/// True if `pid` is a living server program on this data directory: process ids are used again by others.
-pub(super) fn is_server(pid: u32, program: &str, data: &Path) -> bool {
-    let Some(process) = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok()) else { return false };
+/// Living processes of these programs that were started to work on this data directory and no other: it is their argument,
+/// the value of one, or what initdb tells its children. Process ids alone say nothing: they are used again by others.
+pub(super) fn at_work(programs: &[&str], data: &Path) -> Vec<u32> {
+    let all = procfs::process::all_processes().into_iter().flatten().flatten();
+    let left = all.filter(|process| is_at_work(process, programs, data));
+    left.filter_map(|process| u32::try_from(process.pid).ok()).collect()
+}
+
+fn is_at_work(process: &Process, programs: &[&str], data: &Path) -> bool {
+    // That of a process which has ended is empty.
     let arguments = process.cmdline().unwrap_or_default();
-    let has_program = arguments.first().is_some_and(|name| name.contains(program));
-    let has_data = arguments.iter().any(|argument| data.to_str().is_some_and(|data| argument.contains(data)));
-    has_program && has_data && is_alive(pid)
+    let is_program = arguments.iter().any(|argument| programs.iter().any(|program| argument.contains(program)));
+    let is_data =
+        |argument: &String| Path::new(argument.split_once('=').map_or(&**argument, |(_, value)| value)) == data;
+    let is_told = || process.environ().is_ok_and(|all| all.get(OsStr::new("PGDATA")).is_some_and(|told| told == data));
+    is_program && (arguments.iter().any(is_data) || is_told())
 }
 
-fn is_alive(pid: u32) -> bool {
-    let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
-    process.and_then(|process| process.stat().ok()).is_some_and(|stat| !matches!(stat.state, 'Z' | 'X'))
-}
-
-/// Stops a server that a dead run left.
-pub(super) fn stop_orphan(pid: u32, signals: StopSignals) -> Result<()> {
-    stop(pid, signals, || !is_alive(pid))
-}
-
-fn stop(pid: u32, signals: StopSignals, mut ended: impl FnMut() -> bool) -> Result<()> {
+/// Stops the processes that `living` names, as long as there are any: orderly, then hard, then by force.
+///
+/// # Errors
+/// If one does not end.
+pub(super) fn stop(signals: StopSignals, mut living: impl FnMut() -> Vec<u32>) -> Result<()> {
     let steps = [(signals.orderly, STOP_TIMEOUT), (signals.hard, HARD_STOP_TIMEOUT), (Signal::KILL, HARD_STOP_TIMEOUT)];
-    let target = i32::try_from(pid).ok().and_then(Pid::from_raw);
     for (signal, timeout) in steps {
-        if ended() {
-            return Ok(());
-        }
-        // A process that ended in the meantime is what is wanted.
-        let _ = target.map(|target| kill_process(target, signal));
         let deadline = Instant::now() + timeout;
+        let mut told = Vec::new();
         while Instant::now() < deadline {
-            if ended() {
+            let left = living();
+            if left.is_empty() {
                 return Ok(());
+            }
+            for pid in left.into_iter().filter(|pid| !told.contains(pid)).collect::<Vec<_>>() {
+                tell(pid, signal);
+                told.push(pid);
             }
             std::thread::sleep(POLL);
         }
     }
-    Err(Error::target(format!("server process {pid}"), "does not end").advise("stop it by hand"))
+    let left = living().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    Err(Error::target(format!("server process {left}"), "does not end").advise("stop it by hand"))
+}
+
+/// A process that ended in the meantime is what is wanted.
+fn tell(pid: u32, signal: Signal) {
+    let target = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let _ = target.map(|target| kill_process(target, signal));
 }
 
 #[cfg(test)]
@@ -196,8 +207,48 @@ mod tests {
         assert_eq!(tail_of(""), "it wrote no log");
     }
 
+    /// A child whose arguments are there: the kernel sets them some moments after `spawn` has returned.
+    fn started(command: &mut Command) -> Child {
+        let child = command.spawn().unwrap();
+        let process = Process::new(child.id().try_into().unwrap()).unwrap();
+        while process.cmdline().unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+        child
+    }
+
     #[test]
-    fn another_process_is_no_server() {
-        assert!(!is_server(std::process::id(), "postgres", Path::new("/nowhere")));
+    fn only_a_program_on_this_data_directory_is_at_work_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        let sleeping = |arguments: &[String]| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "read word", "a-server"]).args(arguments).stdin(Stdio::piped());
+            shell
+        };
+        let named = |how: &str| format!("{how}{}", data.display());
+        let cases = [
+            (sleeping(&[named("")]), true),
+            (sleeping(&[named("--datadir=")]), true),
+            (sleeping(&[named("").replace("data", "data2")]), false),
+            (sleeping(&[named("--tail=") + "/x"]), false),
+            (sleeping(&[]), false),
+        ];
+        for (mut command, is_ours) in cases {
+            let mut child = started(command.env("PGDATA", "/nowhere"));
+            let found = at_work(&["a-server"], &data).contains(&child.id());
+            let other = at_work(&["another-server"], &data);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert!(found == is_ours && other.is_empty(), "{command:?}");
+        }
+        let mut told = started(sleeping(&[]).env("PGDATA", &data));
+        assert_eq!(at_work(&["a-server"], &data), [told.id()]);
+        stop(StopSignals { orderly: Signal::TERM, hard: Signal::KILL }, || {
+            let _ = told.try_wait();
+            at_work(&["a-server"], &data)
+        })
+        .unwrap();
+        assert!(!told.wait().unwrap().success());
     }
 }

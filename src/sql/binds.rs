@@ -1,17 +1,7 @@
 //! `:name` binds to the positional placeholders of an engine.
 
 use super::scan::{code_ranges, is_word};
-
-/// Style of positional placeholders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placeholder {
-    /// `$1`, `$2`; a repeated bind uses the same number.
-    Dollar,
-    /// `?1`, `?2`; a repeated bind uses the same number.
-    QuestionNumber,
-    /// `?`; a repeated bind is repeated.
-    Question,
-}
+use crate::model::Placeholder;
 
 /// A statement with positional placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +13,7 @@ pub struct Bound {
 
 /// Replaces every `:name` of `sql` by a placeholder of `style`.
 ///
-/// A colon is no bind in strings, quoted identifiers, comments and dollar quotes, nor in `::` and `:=`, nor
+/// A colon is not a bind in strings, quoted identifiers, comments and dollar quotes, nor in `::` and `:=`, nor
 /// directly after a word (`a[lo:hi]`).
 pub fn bind(sql: &str, style: Placeholder) -> Bound {
     let mut bound = Bound { sql: String::with_capacity(sql.len()), binds: Vec::new() };

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
+
+use super::template::unfit_placeholder;
 
 /// One named block: `-- name: ID.block`, attribute lines `-- key: value`, comment lines, then its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +57,7 @@ pub fn parse_blocks(file: &str, text: &str) -> Result<Vec<Block>> {
     for block in &mut blocks {
         block.text.truncate(block.text.trim_end().len());
         check_text(block)?;
+        check_placeholders(block)?;
     }
     check_unique(&blocks)?;
     Ok(blocks)
@@ -68,7 +71,7 @@ fn header(line: &str) -> Option<&str> {
 fn open_block(file: &str, line: usize, name: &str) -> Result<Block> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(allowed) {
-        return Err(Error::usage(format!("{file}:{line}"), format!("'{name}' is no block name"))
+        return Err(Error::usage(format!("{file}:{line}"), format!("{} is not a valid block name", quote(name)))
             .advise("use letters, digits, '-', '_' and '.'"));
     }
     let (attributes, doc, text) = Default::default();
@@ -92,7 +95,10 @@ fn add_comment(block: &mut Block, number: usize, comment: &str) -> Result<()> {
     if let Some((key, value)) = attribute(comment) {
         if block.attributes.insert(key.into(), value.into()).is_some() {
             let place = format!("{}:{number}", block.file);
-            return Err(Error::usage(place, format!("block {} has two attributes '{key}'", block.name)));
+            return Err(Error::usage(
+                place,
+                format!("block {} has two attributes {key}", block.name, key = quote(key)),
+            ));
         }
         return Ok(());
     }
@@ -113,6 +119,15 @@ fn attribute(comment: &str) -> Option<(&str, &str)> {
 fn before_first(file: &str, line: usize) -> Error {
     Error::usage(format!("{file}:{line}"), "text before the first block")
         .advise("begin the block with '-- name: ID.block'")
+}
+
+/// `{{name}}` that is cut off, or names what is not a shared block, would reach the database as it stands.
+fn check_placeholders(block: &Block) -> Result<()> {
+    match unfit_placeholder(&block.text) {
+        None => Ok(()),
+        Some((at, what)) => Err(Error::usage(block.place_at(at), format!("block {}: {what}", block.name))
+            .advise("write {{name}} with a value or a shared block: letters, digits and '_'")),
+    }
 }
 
 /// A block may have no text only if it says why (`-- nothing: reason`).
@@ -216,12 +231,30 @@ mod tests {
     }
 
     #[test]
+    fn a_placeholder_that_would_be_none_is_refused() {
+        for (text, what) in [
+            ("select 1\n from {{small where x", "{{small is not closed"),
+            ("select 1\n from {{small}", "{{small is not closed"),
+            ("select 1\n from {{ small", "{{small is not closed"),
+            ("select 1\n {{A-ONE.get}}", "{{A-ONE.get}} is not a valid name"),
+            ("select 1\n {{ q.x }}", "{{q.x}} is not a valid name"),
+        ] {
+            let said = error(&format!("-- name: q\n{text}"));
+            assert!(said.starts_with(&format!("x.sql:3: block q: {what}")), "{text}: {said}");
+        }
+        for text in ["'{{1,2},{3,4}}'", "'{{a,b},{c,d}}'", "'{{a},{b}}'", "'{{\"a\"}}'", "{{small}} {{ q }}", "'{{}}'"]
+        {
+            assert!(parse_blocks("x.sql", &format!("-- name: q\nselect {text}")).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
     fn broken_files_name_the_line() {
         assert!(error("\nselect 1;").starts_with("x.sql:2: text before the first block;"));
         assert!(error("-- name: a\n-- doc\n\n-- name: b\nx").starts_with("x.sql:1: block a is empty;"));
         assert!(error("-- name: a\n ;\n").starts_with("x.sql:1: block a is empty;"));
         assert_eq!(error("-- name: a\nx\n-- name: a\ny"), "x.sql:3: block a is already defined in line 1");
-        assert!(error("-- name: a b\nx").starts_with("x.sql:1: 'a b' is no block name"));
+        assert!(error("-- name: a b\nx").starts_with("x.sql:1: 'a b' is not a valid block name"));
         assert_eq!(error("-- name: a\n-- from: 1\n-- from: 2\nx"), "x.sql:3: block a has two attributes 'from'");
     }
 

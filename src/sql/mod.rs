@@ -7,6 +7,6 @@ mod blocks;
 mod scan;
 mod template;
 
-pub use binds::{Bound, Placeholder, bind, bind_names};
+pub use binds::{Bound, bind, bind_names};
 pub use blocks::{Block, BlockSet, parse_blocks, statement};
 pub use template::{Values, bind_late, fill, placeholders, substitute};

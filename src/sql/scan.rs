@@ -23,7 +23,7 @@ pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// True if the text ends in a lone `E`, PostgreSQL's mark of a string with backslash escapes.
+/// True if the text ends in a lone `E`, the mark of a string with backslash escapes.
 fn is_escape_prefix(before: &str) -> bool {
     before.strip_suffix(['e', 'E']).is_some_and(|head| !head.ends_with(is_word))
 }
@@ -53,7 +53,7 @@ fn comment_len(rest: &str) -> usize {
     rest.len()
 }
 
-/// `$tag$ ... $tag$`; none if the text is no dollar quote (`$1`).
+/// `$tag$ ... $tag$`; none if the text is not a dollar quote (`$1`).
 fn dollar_len(rest: &str) -> Option<usize> {
     let tag_len = rest[1..].find('$')?;
     let tag = &rest[..tag_len + 2];

@@ -22,6 +22,28 @@ pub fn placeholders(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
         .collect()
 }
 
+/// The first `{{` that begins a placeholder and is none: where it is, and why. Nested braces of an array's text
+/// (`'{{a,b},{c,d}}'`) begin none.
+pub(super) fn unfit_placeholder(text: &str) -> Option<(usize, String)> {
+    text.match_indices("{{").find_map(|(at, _)| Some((at, unfit(text[at + 2..].trim_start())?)))
+}
+
+/// What is wrong with a placeholder of which this is the text behind the braces.
+fn unfit(text: &str) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let length = text.find(|c| !is_part(c)).unwrap_or(text.len());
+    let (word, rest) = (&text[..length], text[length..].trim_start());
+    let is_array = rest.starts_with([',', '"']) || rest.starts_with("},");
+    if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || is_array {
+        return None;
+    }
+    match (rest.starts_with("}}"), is_name(word)) {
+        (true, true) => None,
+        (true, false) => Some(format!("{{{{{word}}}}} is not a valid name")),
+        (false, _) => Some(format!("{{{{{word} is not closed")),
+    }
+}
+
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -5,7 +5,7 @@
 //! resemble one another; the interval is Student's over the batch means. Source: A. M. Law, W. D. Kelton,
 //! "Simulation Modeling and Analysis", chapter 9 (batch means).
 
-use super::student::t95;
+use super::summary::t95;
 use super::summary::{mean, variance};
 
 /// Fewest points, and fewest batches, that give an interval.

@@ -4,10 +4,8 @@ pub mod batch_means;
 pub mod histogram;
 pub mod keys;
 mod least_squares;
-mod regression;
 pub mod scaling;
 pub mod steady;
-pub mod student;
 pub mod summary;
 
 pub use batch_means::{Interval, mean_interval};

@@ -5,7 +5,7 @@
 //! Springer 2007, chapters 4 to 6.
 
 use super::least_squares::{Solution, solve};
-use super::student::t95;
+use super::summary::t95;
 
 /// Fewest different numbers of jobs that give a fit: three coefficients and one degree of freedom.
 const FEWEST: usize = 4;
@@ -13,6 +13,12 @@ const MOST_STEPS: usize = 500;
 /// Damping of Levenberg-Marquardt: at first, and where no better step is to be found.
 const FIRST_DAMPING: f64 = 1e-3;
 const LAST_DAMPING: f64 = 1e12;
+/// What may be free: gamma (0) always, alpha (1), beta (2). The fewest first: more must make the squares smaller.
+const FREE: [&[usize]; 4] = [&[0], &[0, 1], &[0, 2], &[0, 1, 2]];
+/// Starts of alpha, times 1 / the largest number of jobs, and of beta, times 1 / its square.
+const STARTS: [f64; 4] = [1e-3, 0.1, 1.0, 30.0];
+/// Squares that differ by less than this part of the sum of the squares of all throughputs differ by rounding.
+const ROUNDING: f64 = 1e-14;
 
 /// The coefficients of the law.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,7 +71,7 @@ impl Law {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     pub law: Law,
-    /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that was held at 0.
+    /// Half widths of the 95 % intervals of gamma, alpha, beta; absent for a coefficient that is held at 0.
     pub half_widths: [Option<f64>; 3],
     /// Half width of the 95 % interval of `law.peak_jobs()` (delta method); absent without a peak and for one at the first
     /// job.
@@ -76,64 +82,75 @@ pub struct Fit {
     pub peak_is_forecast: bool,
 }
 
-/// Fits the law to (jobs, throughput) points; absent with fewer than four different numbers of jobs or if no law fits.
+/// Fits the law to (jobs, throughput) points: the least squares of all laws with alpha, beta >= 0. Absent with fewer than
+/// four different numbers of jobs or for points that are not throughput.
 ///
-/// A coefficient that would become negative (throughput growing faster than the jobs) is held at 0.
+/// The least squares lie either where both coefficients are free or on an edge, where one or both are 0 (throughput
+/// that grows faster than the jobs would make one negative): each of these four is searched from several starts.
 pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let mut jobs: Vec<f64> = points.iter().map(|point| point.0).collect();
     jobs.sort_by(f64::total_cmp);
     jobs.dedup();
-    let sound = points.iter().all(|&(n, x)| n >= 1.0 && x > 0.0 && x.is_finite());
+    let sound = points.iter().all(|&(n, x)| n >= 1.0 && n.is_finite() && x > 0.0 && x.is_finite());
     if jobs.len() < FEWEST || !sound {
         return None;
     }
-    // gamma alone always fits, so the search ends.
-    [&[0, 1, 2][..], &[0, 1], &[0, 2], &[0]].iter().find_map(|free| fit_free(points, free, *jobs.last()?))
+    let largest_jobs = *jobs.last()?;
+    let found = FREE.iter().flat_map(|&free| {
+        let starts = starts(points, free, largest_jobs).into_iter();
+        starts.map(move |start| (search(points, start, free), free))
+    });
+    let rounding = ROUNDING * points.iter().map(|point| point.1.powi(2)).sum::<f64>();
+    let is_better = |next: &[f64; 3], best: &[f64; 3]| squares(points, next) < squares(points, best) - rounding;
+    let (p, free) = found.reduce(|best, next| if is_better(&next.0, &best.0) { next } else { best })?;
+    described(points, p, free, largest_jobs)
 }
 
-/// Fits the coefficients `free`, the others are 0; absent if one of them becomes negative.
-fn fit_free(points: &[(f64, f64)], free: &[usize], largest_jobs: f64) -> Option<Fit> {
-    let p = search(points, start(points, free)?, free);
+/// The law `p` of which the coefficients `free` were not held at 0, with its intervals.
+fn described(points: &[(f64, f64)], p: [f64; 3], free: &[usize], largest_jobs: f64) -> Option<Fit> {
     let law = Law::from_slice(&p);
-    if p.iter().any(|value| value.is_nan() || *value < 0.0) {
-        return None;
-    }
     let freedom = (points.len() - free.len()) as f64;
-    let variance = squares(points, &p) / freedom;
-    let inverse = step(points, &p, free, 0.0)?.inverse;
-    let t = t95(freedom)?;
+    let deviation = (squares(points, &p) / freedom).sqrt();
+    let (inverse, t) = (step(points, &p, free, 0.0)?.inverse, t95(freedom)?);
     let mut half_widths = [None; 3];
-    free.iter().enumerate().for_each(|(i, &index)| half_widths[index] = Some(t * (variance * inverse[i][i]).sqrt()));
+    free.iter().enumerate().for_each(|(i, &index)| half_widths[index] = Some(t * deviation * inverse[i][i].sqrt()));
     Some(Fit {
         law,
         half_widths,
-        peak_half_width: peak_error(&law, &inverse, free).map(|error| t * variance.sqrt() * error),
+        peak_half_width: peak_error(&law, &inverse, free).map(|error| t * deviation * error),
         r_squared: spread(points).map(|spread| 1.0 - squares(points, &p) / spread),
         peak_is_forecast: law.peak_jobs().is_some_and(|peak| peak > largest_jobs),
     })
 }
 
-/// A start from the straight form N / X = 1/gamma + alpha/gamma (N-1) + beta/gamma N (N-1).
-fn start(points: &[(f64, f64)], free: &[usize]) -> Option<[f64; 3]> {
-    let row = |n: f64| [1.0, n - 1.0, n * (n - 1.0)];
-    let rows: Vec<Vec<f64>> = points.iter().map(|&(n, _)| free.iter().map(|&i| row(n)[i]).collect()).collect();
-    let inverse_rates: Vec<f64> = points.iter().map(|&(n, x)| n / x).collect();
-    let solved = solve(&rows, &inverse_rates, 0.0)?.x;
-    // A straight form that leaves the allowed range still needs a start inside it.
-    let gamma = if solved[0] > 0.0 { 1.0 / solved[0] } else { points[0].1 / points[0].0 };
-    let mut p = [gamma, 0.0, 0.0];
-    (1..free.len()).for_each(|i| p[free[i]] = (solved[i] * gamma).max(1e-6));
-    Some(p)
+/// Laws from nearly perfect scaling to none, each with the gamma that suits it best.
+fn starts(points: &[(f64, f64)], free: &[usize], largest_jobs: f64) -> Vec<[f64; 3]> {
+    let tried = |index: usize, scale: f64| match free.contains(&index) {
+        true => STARTS.iter().map(|part| part * scale).collect(),
+        false => vec![0.0],
+    };
+    let betas: Vec<f64> = tried(2, largest_jobs.powi(-2));
+    let pairs = tried(1, 1.0 / largest_jobs).into_iter().flat_map(|alpha| betas.iter().map(move |&beta| (alpha, beta)));
+    pairs.map(|(alpha, beta)| [best_gamma(points, alpha, beta), alpha, beta]).collect()
 }
 
-/// Levenberg-Marquardt from `p`: steps that make the squares smaller, damped more whenever one does not.
+/// The law is linear in gamma, so that of two given coefficients is known at once.
+fn best_gamma(points: &[(f64, f64)], alpha: f64, beta: f64) -> f64 {
+    let shape = Law { gamma: 1.0, alpha, beta };
+    let sum = |term: fn(f64, f64) -> f64| points.iter().map(|&(n, x)| term(shape.throughput(n), x)).sum::<f64>();
+    sum(|shape, x| shape * x) / sum(|shape, _| shape * shape)
+}
+
+/// Levenberg-Marquardt from `p`: steps that make the squares smaller, damped more whenever one does not or would leave
+/// the allowed range.
 fn search(points: &[(f64, f64)], mut p: [f64; 3], free: &[usize]) -> [f64; 3] {
     let mut damping = FIRST_DAMPING;
     for _ in 0..MOST_STEPS {
         let Some(solution) = step(points, &p, free, damping) else { break };
         let mut next = p;
         free.iter().zip(&solution.x).for_each(|(&index, change)| next[index] += change);
-        if squares(points, &next) < squares(points, &p) {
+        let is_allowed = next.iter().all(|value| *value >= 0.0);
+        if is_allowed && squares(points, &next) < squares(points, &p) {
             (p, damping) = (next, damping / 10.0);
         } else {
             damping *= 10.0;

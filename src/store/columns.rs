@@ -67,7 +67,7 @@ impl Table {
     /// The row's values, in the order of [`Table::insert_sql`], after `keys`.
     ///
     /// # Errors
-    /// If the item is no JSON object or lacks a declared field (a mistake in the declaration).
+    /// If the item is not a JSON object or lacks a declared field (a mistake in the declaration).
     pub fn values<T: Serialize>(&self, keys: &[&dyn ToSql], item: &T) -> Result<Vec<Sql>> {
         let mut document = serde_json::to_value(item).map_err(|error| error.to_string())?;
         drop_unknown_counters(&mut document);
@@ -97,7 +97,7 @@ impl Table {
     }
 }
 
-/// JSON writes a figure that is no number as null; a counter without a value is absent instead.
+/// JSON writes a figure that is not a number as null; a counter without a value is absent instead.
 fn drop_unknown_counters(document: &mut Value) {
     for name in ["counters", "window_counters", "metrics", "facts"] {
         if let Some(Value::Object(counters)) = document.get_mut(name) {
@@ -156,7 +156,7 @@ fn to_sql(value: Value, column: &Column) -> Result<Sql> {
             (None, Some(real)) if number.is_f64() => Ok(Sql::Real(real)),
             _ => Err(format!("{} = {number} is too large", column.name)),
         },
-        Value::Array(_) | Value::Object(_) => Err(format!("{} is no single value", column.name)),
+        Value::Array(_) | Value::Object(_) => Err(format!("{} is not a single value", column.name)),
     }
 }
 

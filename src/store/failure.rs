@@ -11,7 +11,7 @@ pub fn explain(path: &Path, error: &rusqlite::Error) -> Error {
     let place = place(path);
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
-            Error::usage(place, "is no dbdyno results file, or its beginning is damaged").advise(OTHER_FILE)
+            Error::usage(place, "is not a dbdyno results file, or its beginning is damaged").advise(OTHER_FILE)
         }
         Some(ErrorCode::DatabaseCorrupt) => damaged(path, "the file is damaged"),
         Some(ErrorCode::DiskFull) => {

@@ -1,4 +1,4 @@
-//! The results file: runs, tests, series, snapshots in one SQLite file; written test by test, read by reports.
+//! The results file: runs, tests, series, snapshots in one file; written test by test, read by reports.
 //!
 //! `docs/results-file.md` explains every table and column. `columns.rs` maps model types to rows by the
 //! declarations in `tables.rs`; the text form for moving runs between files is in `transfer.rs`.
@@ -62,7 +62,7 @@ impl Store {
         &self.path
     }
 
-    /// Puts SQLite's error into words.
+    /// Puts the library's error into words.
     fn explain(&self, error: rusqlite::Error) -> Error {
         failure::explain(&self.path, &error)
     }
@@ -71,6 +71,15 @@ impl Store {
     fn damaged(&self, what: String) -> Error {
         failure::damaged(&self.path, &what)
     }
+}
+
+/// A results file and the files that the library may put beside it.
+pub fn files_of(results: &Path) -> [PathBuf; 4] {
+    ["", "-wal", "-shm", "-journal"].map(|ending| {
+        let mut name = results.as_os_str().to_owned();
+        name.push(ending);
+        name.into()
+    })
 }
 
 fn must_exist(path: &Path) -> Result<()> {

@@ -124,7 +124,7 @@ fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
         (APPLICATION_ID, SCHEMA_VERSION) => Ok(true),
         (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(newer_file(path, newer)),
         (APPLICATION_ID, older) if older > 0 => Ok(false),
-        _ => Err(Error::usage(place(path), "is a SQLite file but no dbdyno results file")
+        _ => Err(Error::usage(place(path), "is a SQLite file but not a dbdyno results file")
             .advise("give another file with --results")),
     }
 }

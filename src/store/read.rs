@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use super::{Store, failure, process};
-use crate::error::{Error, Result};
-use crate::model::{RunKind, RunRecord, RunStatus, TestResult};
+use crate::error::{Error, Result, quote};
+use crate::model::{RunKind, RunRecord, RunStatus, Test};
 
 /// A run as a line of `runs list`; the field names are those of its JSON form.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +60,7 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn tests(&self, run_id: i64) -> Result<Vec<TestResult>> {
+    pub fn tests(&self, run_id: i64) -> Result<Vec<Test>> {
         let numbers = self.ids("SELECT id FROM test WHERE run_id = ?1 ORDER BY seq", [run_id])?;
         numbers.into_iter().map(|test_id| self.test(test_id)).collect()
     }
@@ -69,7 +69,7 @@ impl Store {
     ///
     /// # Errors
     /// If there is none: the message names the numbers that exist.
-    pub fn test_of(&self, run_id: i64, seq: u32) -> Result<TestResult> {
+    pub fn test_of(&self, run_id: i64, seq: u32) -> Result<Test> {
         let found = self.ids("SELECT id FROM test WHERE run_id = ?1 AND seq = ?2", (run_id, seq))?;
         match found.first() {
             Some(id) => self.test(*id),
@@ -91,15 +91,17 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn figures(&self, run_id: i64) -> Result<Vec<TestResult>> {
+    pub fn figures(&self, run_id: i64) -> Result<Vec<Test>> {
         self.items(&TEST, "WHERE run_id = ?1 ORDER BY seq", run_id)
     }
 
-    fn test(&self, test_id: i64) -> Result<TestResult> {
-        let tests = self.items::<TestResult>(&TEST, "WHERE id = ?1", test_id)?;
+    fn test(&self, test_id: i64) -> Result<Test> {
+        let tests = self.items::<Test>(&TEST, "WHERE id = ?1", test_id)?;
         let mut test = tests.into_iter().next().ok_or_else(|| self.damaged(format!("test {test_id} vanished")))?;
-        test.series = self.items(&SERIES, "WHERE test_id = ?1 ORDER BY position", test_id)?;
-        test.snapshots = self.items(&SNAPSHOT, "WHERE test_id = ?1 ORDER BY position", test_id)?;
+        if let Test::Measured(test) = &mut test {
+            test.series = self.items(&SERIES, "WHERE test_id = ?1 ORDER BY position", test_id)?;
+            test.snapshots = self.items(&SNAPSHOT, "WHERE test_id = ?1 ORDER BY position", test_id)?;
+        }
         Ok(test)
     }
 
@@ -146,7 +148,7 @@ impl Store {
         let names: Vec<&str> = runs.iter().rev().filter_map(|run| run.name.as_deref()).take(5).collect();
         let names = if names.is_empty() { String::new() } else { format!(", or a name: {}", names.join(", ")) };
         let advice = format!("give an id from {} to {}{names}, or 'last'; see 'dbdyno runs list'", runs[0].id, last.id);
-        Ok(Error::usage(place, format!("holds no run '{which}'")).advise(advice))
+        Ok(Error::usage(place, format!("holds no run {}", quote(which))).advise(advice))
     }
 
     pub(super) fn ids(&self, sql: &str, params: impl Params) -> Result<Vec<i64>> {

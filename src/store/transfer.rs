@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Store;
 use super::write::{Trouble, insert_run, insert_test};
-use crate::error::{Error, Result};
-use crate::model::{RunRecord, TestResult};
+use crate::error::{Error, Result, visible_json};
+use crate::model::{RunRecord, Test};
 
 /// Version of the line format; an import reads this and older ones.
 pub const FORMAT_VERSION: u32 = 2;
@@ -36,7 +36,7 @@ enum Line {
         uid: String,
         run: Box<RunRecord>,
     },
-    Test(Box<TestResult>),
+    Test(Box<Test>),
     End(Counts),
 }
 
@@ -65,7 +65,7 @@ impl Store {
     /// Reads an export; `source` names it in messages. Runs get new ids. Everything or nothing is imported.
     ///
     /// # Errors
-    /// One line with `source:line` if the text is no export, damaged, cut short, of a newer format, or holds a run
+    /// One line with `source:line` if the text is not an export, damaged, cut short, of a newer format, or holds a run
     /// that this file has already.
     pub fn import(&mut self, source: &str, input: &mut dyn BufRead) -> Result<Counts> {
         self.in_transaction(|transaction| {
@@ -84,17 +84,17 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be written or holds one of the runs already.
-    pub fn add_runs<'a>(
+    pub fn add_runs<'a, T: AsRef<[Test]>>(
         &mut self,
         source: &str,
-        runs: impl IntoIterator<Item = (&'a str, &'a RunRecord, &'a [TestResult])>,
+        runs: impl IntoIterator<Item = (&'a str, &'a RunRecord, T)>,
     ) -> Result<Vec<i64>> {
         self.in_transaction(|transaction| {
             let mut ids = Vec::new();
             for (uid, run, tests) in runs {
                 let name = run.name.as_deref().unwrap_or("a run");
                 let id = insert_new(transaction, &format!("{source} ({name})"), uid, run)?;
-                tests.iter().try_for_each(|test| insert_test(transaction, id, test))?;
+                tests.as_ref().iter().try_for_each(|test| insert_test(transaction, id, test))?;
                 ids.push(id);
             }
             Ok(ids)
@@ -109,7 +109,7 @@ impl Store {
 
 fn write_line(out: &mut dyn Write, line: &Line) -> Result<()> {
     let text = serde_json::to_string(line).map_err(|error| unwritten(&error))?;
-    writeln!(out, "{text}").map_err(|error| unwritten(&error))
+    writeln!(out, "{}", visible_json(&text)).map_err(|error| unwritten(&error))
 }
 
 fn unwritten(error: &dyn std::fmt::Display) -> Error {
@@ -166,7 +166,7 @@ impl Import<'_> {
                 self.counts.tests += 1;
             }
             (Line::End(counts), State::BeforeFirstRun | State::InRun(_)) => self.end(number, counts)?,
-            _ => return Err(self.wrong(number, "this line must not stand here")),
+            _ => return Err(self.wrong(number, "this line is out of place")),
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Import<'_> {
     fn check_format(&self, number: u64, text: &str) -> Step {
         let header: Option<serde_json::Value> = serde_json::from_str(text).ok();
         match header.as_ref().and_then(|header| header["header"]["format"].as_u64()) {
-            None => Err(self.wrong(number, "is no export of dbdyno")),
+            None => Err(self.wrong(number, "is not an export of dbdyno")),
             Some(format) if format > u64::from(FORMAT_VERSION) => Err(Trouble::Said(
                 Error::usage(
                     format!("{}:{number}", self.source),

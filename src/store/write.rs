@@ -7,7 +7,7 @@ use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use super::{Store, process};
 use crate::error::{Error, Result};
-use crate::model::{LoadResult, RunRecord, RunStatus, TestResult};
+use crate::model::{LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict};
 
 /// A run without what has tables or keys of its own.
 #[derive(Serialize)]
@@ -55,7 +55,21 @@ impl Store {
     /// # Errors
     /// If the file cannot be written or the run already has a test of this number.
     pub fn save_test(&mut self, run_id: i64, test: &TestResult) -> Result<()> {
-        self.in_transaction(|transaction| insert_test(transaction, run_id, test))
+        self.in_transaction(|transaction| insert_test(transaction, run_id, &Test::from(test.clone())))
+    }
+
+    /// Stores another verdict on a test.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn judge_again(&mut self, run_id: i64, seq: u32, verdict: &Verdict) -> Result<()> {
+        const SQL: &str = "UPDATE test SET verdict = ?3, reasons = ?4 WHERE run_id = ?1 AND seq = ?2";
+        let reasons = serde_json::to_string(&verdict.reasons);
+        self.in_transaction(|transaction| {
+            let reasons = reasons.map_err(|error| Trouble::Shape(error.to_string()))?;
+            transaction.execute(SQL, (run_id, seq, verdict.status.to_string(), reasons))?;
+            Ok(())
+        })
     }
 
     /// Stores how and when (now) the run ended.
@@ -139,16 +153,10 @@ fn insert_loads(transaction: &Transaction<'_>, run_id: i64, loads: &[LoadResult]
 }
 
 /// Inserts a test with its series and snapshots.
-pub(super) fn insert_test(
-    transaction: &Transaction<'_>,
-    run_id: i64,
-    test: &TestResult,
-) -> std::result::Result<(), Trouble> {
-    let mut bare = test.clone();
-    let (series, snapshots) = (std::mem::take(&mut bare.series), std::mem::take(&mut bare.snapshots));
-    let test_id = insert(transaction, &TEST, &[&run_id], &bare)?;
-    insert_all(transaction, &SERIES, test_id, &series)?;
-    insert_all(transaction, &SNAPSHOT, test_id, &snapshots)
+pub(super) fn insert_test(transaction: &Transaction<'_>, run_id: i64, test: &Test) -> std::result::Result<(), Trouble> {
+    let test_id = insert(transaction, &TEST, &[&run_id], &test.without_seconds())?;
+    insert_all(transaction, &SERIES, test_id, test.series())?;
+    insert_all(transaction, &SNAPSHOT, test_id, test.snapshots())
 }
 
 fn insert_all<T: Serialize>(

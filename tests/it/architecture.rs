@@ -141,8 +141,6 @@ fn shipped_code() -> Vec<(PathBuf, String)> {
 
 /// Literals that are spelled like an engine without choosing by it.
 const HARMLESS_NAMES: &[(&str, &str)] = &[
-    // The default target of a command line without one.
-    ("src/cli/args.rs", "sqlite"),
     // SQL's own null.
     ("src/export/workload.rs", "null"),
 ];

@@ -13,7 +13,7 @@ fn page(dir: &Path, kind: &str) -> PathBuf {
     let mut other = fixture::run();
     (other.id, other.name) = (8, Some("<b>other</b>".into()));
     other.disclosure.set("hardware", "cpu_model", "Another CPU");
-    let runs = [fixture::run(), other].map(|run| RunTests { run, tests: fixture::tests() });
+    let runs = [fixture::run(), other].map(|run| RunTests { run, tests: fixture::as_tests(fixture::tests()) });
     let input = Input { runs: runs.to_vec(), command: "dbdyno report html 7 8".into(), ..Input::default() };
     let report = REPORTS.iter().find(|report| report.name() == kind).unwrap();
     let html = FORMATS.iter().find(|format| format.name() == "html").unwrap();

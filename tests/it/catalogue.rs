@@ -1,12 +1,14 @@
 //! The embedded catalogue loads, and every workload of it plans on every engine that it supports.
 
 use dbdyno::catalog::Catalog;
-use dbdyno::engine::{Capabilities, Placeholder};
+use dbdyno::engine;
 use dbdyno::error::Error;
-use dbdyno::model::{Claim, Drive, Part, Plan, Workload};
+use dbdyno::fit::cache::{CACHED_SHARE, NOT_CACHED_FACTOR, big_bytes, cache_warning, least_gb, most_gb, small_bytes};
+use dbdyno::model::{Capabilities, Claim, Drive, Part, Placeholder, Plan, Workload};
 use dbdyno::plan::{self, Request};
 
-use crate::support::{Desk, Server, finished};
+use crate::servers::Server;
+use crate::support::{Desk, finished};
 
 fn catalog() -> Catalog {
     Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
@@ -15,26 +17,15 @@ fn catalog() -> Catalog {
 /// Engines as the catalogue sees them, whatever features this build has.
 fn engines() -> [(&'static str, Capabilities); 3] {
     let sqlite = Capabilities {
-        drives: &[Drive::Client],
-        commits_in_routine: true,
-        placeholder: Placeholder::QuestionNumber,
-        prefix: "",
         orgs: &["rowid", "iot"],
         lacking_orgs: &[("heap-list", "there are no partitions")],
-        parallel_load: false,
-        parallel_index: false,
-        in_process: true,
-        url_schemes: &[],
-        private_server: false,
+        ..Capabilities::LEAST
     };
     let postgres = Capabilities {
-        drives: &[Drive::Database, Drive::Client],
         placeholder: Placeholder::Dollar,
-        prefix: "dbdyno.",
         orgs: &["heap", "heap-list", "range-list", "range-hash"],
         lacking_orgs: &[("iot", "there are only heaps")],
-        in_process: false,
-        ..sqlite
+        ..Capabilities::SERVER
     };
     let mariadb = Capabilities {
         commits_in_routine: false,
@@ -47,7 +38,7 @@ fn engines() -> [(&'static str, Capabilities); 3] {
 }
 
 fn request(engine: &str, capabilities: Capabilities) -> Request {
-    Request { jobs: Some("1,2,cores".into()), ..Request::new(engine, capabilities, 4) }
+    Request { jobs: Some("1,2,cores".parse().unwrap()), ..Request::new(engine, capabilities, 4) }
 }
 
 fn plan_one(catalog: &Catalog, engine: &str, of: Capabilities, id: &str, drive: Drive) -> Result<Plan, Error> {
@@ -164,6 +155,72 @@ fn every_suite_plans_on_every_engine() {
             assert!(!plan.selections.is_empty());
             let tests = catalog.suite_tests(suite).unwrap();
             assert_eq!(plan.selections.len() + plan.left_out.len(), tests.len());
+        }
+    }
+}
+
+const MIB: f64 = 1_048_576.0;
+
+#[test]
+fn a_profiles_cache_is_that_of_its_engines() {
+    for profile in catalog().profiles() {
+        let setting = |engine: &str, name: &str, unit: &str| {
+            profile.settings[engine][name].trim_end_matches(unit).parse::<f64>().ok()
+        };
+        assert_eq!(setting("postgres", "shared_buffers", "MB"), profile.cache_mb, "{}", profile.id);
+        assert_eq!(setting("mariadb", "innodb_buffer_pool_size", "M"), profile.cache_mb, "{}", profile.id);
+        // The smallest has a quarter, which holds the small table of the suites.
+        let share = profile.cache_mb.unwrap() / if profile.id == "XS" { 4.0 } else { 8.0 };
+        assert_eq!(profile.cache_bytes("sqlite"), Some(share.floor() * MIB), "{}", profile.id);
+    }
+}
+
+/// Where a profile's own size breaks a rule, the table of sizes or the engine's file says which sizes keep it.
+#[test]
+fn every_profile_keeps_both_rules_on_every_engine_at_its_size_or_says_at_which() {
+    for profile in catalog().profiles() {
+        for engine in profile.settings.keys() {
+            let of = |name: &str| std::fs::read_to_string(format!("catalog/profiles/{name}.toml")).unwrap();
+            let text = of("sizes") + &of(engine);
+            let cache = profile.cache_bytes(engine).unwrap();
+            let place = format!("{} on {engine}", profile.id);
+            if small_bytes(profile.size_gb) > cache * CACHED_SHARE {
+                assert!(text.contains(&format!("--size {} or less", most_gb(cache).unwrap())), "{place}");
+            }
+            if big_bytes(profile.size_gb) < cache * NOT_CACHED_FACTOR {
+                let most = profile.settings.keys().filter_map(|engine| profile.cache_bytes(engine));
+                let least_gb = least_gb(most.fold(0.0, f64::max));
+                assert!(text.contains(&format!("--size {least_gb} or more")), "{place}: {least_gb}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_notebooks_small_table_lies_in_the_cache_of_a_server() {
+    let catalog = catalog();
+    for profile in catalog.profiles() {
+        for engine in ["postgres", "mariadb"] {
+            let cache = profile.cache_bytes(engine).unwrap();
+            assert!(small_bytes(profile.size_gb) <= cache * CACHED_SHARE, "{} on {engine}", profile.id);
+        }
+    }
+}
+
+#[test]
+fn no_suite_of_ours_makes_its_own_conditions_impossible() {
+    let catalog = catalog();
+    for suite in catalog.suites() {
+        let profile = catalog.profile(suite.profile.as_deref().unwrap_or("XS")).unwrap();
+        for engine in engine::ENGINES.iter().filter(|engine| engine.is_target()) {
+            let request = Request {
+                suites: vec![suite.id.clone()],
+                size_gb: suite.size_gb.or(Some(profile.size_gb)),
+                ..Request::new(engine.name(), engine.capabilities(), 4)
+            };
+            let plan = plan::build(&catalog, &request).unwrap();
+            let cache = profile.cache_bytes(engine.name()).unwrap();
+            assert_eq!(cache_warning(&plan, cache, &profile.id), None, "{} on {}", suite.id, engine.name());
         }
     }
 }

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use serde_json::{Value, json};
 
+use crate::leftovers::Directory;
 use crate::support::PATIENCE;
 
 /// The flags a root user and a sandboxed machine need; nothing is asked of any network.
@@ -48,7 +49,7 @@ pub struct Browser {
     session: Option<String>,
     calls: u64,
     events: Vec<Value>,
-    _profile: tempfile::TempDir,
+    _profile: Directory,
 }
 
 impl Browser {
@@ -130,7 +131,7 @@ impl Browser {
 
     /// A whole number that an expression gives.
     pub fn count(&mut self, expression: &str) -> i64 {
-        self.evaluate(expression).as_i64().unwrap_or_else(|| panic!("{expression} is no whole number"))
+        self.evaluate(expression).as_i64().unwrap_or_else(|| panic!("{expression} is not a whole number"))
     }
 
     /// Everything written to the console, thrown or complained about since the page was opened.

@@ -2,9 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use dbdyno::dataset::{self, Request};
 use dbdyno::model::TableRef;
-use dbdyno::server;
+use dbdyno::{fit, host};
 
 use crate::support::{Desk, PRIVATE, TINY, ended};
 
@@ -39,12 +38,16 @@ fn unknown_names_are_answered_with_known_ones() {
     refused("report kpm --format nope", 2, &["nope", "markdown"]);
     refused("report nope", 2, &["nope", "datasheet"]);
     refused("run --format csv", 2, &["csv", "text, json"]);
+    refused("show workload T611 --format csv", 2, &["csv", "text, json"]);
+    refused("list suites --plan quick", 2, &["--plan", "list workloads"]);
+    refused("list workloads --plan nope", 2, &["nope", "list suites"]);
+    refused("list workloads --plan quick --engine nope", 2, &["nope", "sqlite"]);
+    refused("list workloads --engine sqlite", 2, &["--plan"]);
 }
 
 #[test]
 fn a_format_that_a_command_does_not_have_is_refused() {
     for command in [
-        "show workload T611",
         "check",
         "load",
         "verify",
@@ -82,7 +85,7 @@ fn the_command_that_made_a_report_can_be_pasted_into_a_shell() {
 
 #[test]
 fn impossible_values_say_what_is_possible() {
-    refused("run --jobs 0", 2, &["--jobs 0", "1..auto"]);
+    refused("run --jobs 0", 2, &["'0' for '--jobs", "1..auto"]);
     refused("run --jobs 1,x", 2, &["'x'", "1..auto"]);
     refused("run --jobs 8..1", 2, &["8..1", "backwards"]);
     refused("run --duration ten", 2, &["ten", "10s"]);
@@ -94,7 +97,7 @@ fn impossible_values_say_what_is_possible() {
     refused("run --size -1", 2, &["--size", "0.01"]);
     refused("run --size huge", 2, &["--size", "huge"]);
     for size in ["nan", "inf", "1e300", "-1", "0"] {
-        refused(&format!("show suite orabench --size {size}"), 2, &["--size", "is no size", "0.01"]);
+        refused(&format!("show suite orabench --size {size}"), 2, &["--size", "is not a valid size", "0.01"]);
     }
     refused("run --label x", 2, &["--label", "key=value"]);
     refused("run postgres --port 70000", 2, &["--port", "70000"]);
@@ -108,12 +111,229 @@ fn impossible_values_say_what_is_possible() {
 }
 
 #[test]
+fn nonsense_that_could_be_taken_for_something_is_refused() {
+    let cases: &[(&str, &[&str])] = &[
+        ("run --size 1e-300", &["--size", "0.01"]),
+        ("run --size 0.009", &["--size", "0.01"]),
+        ("run --size 2101", &["--size", "2100"]),
+        ("run --size 1e300", &["--size", "2100"]),
+        ("run --size nan", &["--size", "0.01"]),
+        ("load --size -inf", &["--size", "0.01"]),
+        ("export-sql postgres --output x --size 1e-9", &["--size", "0.01"]),
+        ("run --workload SRV-QUERY1:", &["SRV-QUERY1:", "ID:param=value"]),
+        ("run --workload SRV-QUERY1:org", &["'org'", "ID:param=value"]),
+        ("run --workload SRV-QUERY1:=heap", &["'=heap'", "ID:param=value"]),
+        ("run --workload SRV-QUERY1:org=", &["'org='", "ID:param=value"]),
+        ("run --workload SRV-QUERY1:org=default,", &["missing", "ID:param=value"]),
+        ("run --workload SRV-QUERY1:org=default,org=default", &["'org'", "twice"]),
+        ("show workload SRV-QUERY1:", &["SRV-QUERY1:", "ID:param=value"]),
+        ("compare 1 1 --fail-below 5%%", &["--fail-below", "5%%", "write 5%"]),
+        ("compare 1 1 --fail-below nan", &["--fail-below", "write 5%"]),
+        ("run --duration 1e-300", &["--duration", "100ms"]),
+        ("run --duration 1e-300s", &["--duration", "10s"]),
+        ("run --duration 1e300", &["--duration", "10s"]),
+        ("run --warmup nan", &["--warmup", "10s"]),
+        ("run --warmup inf", &["--warmup", "10s"]),
+        ("overhead --duration 0", &["--duration", "100ms"]),
+        ("overhead --jobs 1..auto", &["--jobs", "1,2"]),
+        ("run --time-scale 1e-300", &["--time-scale", "0.1"]),
+        ("run --time-scale inf", &["--time-scale", "0.1"]),
+        ("run --ops 18446744073709551615", &["--ops", "1..=1000000000000000"]),
+        ("run --jobs 1..", &["'1..' for '--jobs", "1..auto"]),
+        ("run --jobs 0..auto", &["'0..auto' for '--jobs", "between 1 and"]),
+        ("run --jobs 1..2..3", &["--jobs", "1..auto"]),
+        ("run --label =x", &["--label", "key=value"]),
+        ("run --label a=1 --label a=2", &["--label", "'a'", "twice"]),
+        ("run --name 7", &["--name", "'7'", "nightly"]),
+        ("run --name last", &["--name", "'last'"]),
+        ("run postgres --port 1e3", &["--port"]),
+        ("run postgres --port 0", &["--port", "1..="]),
+        ("run --seed 1.5", &["--seed"]),
+    ];
+    for (line, words) in cases {
+        let desk = Desk::new();
+        let done = desk.run(line);
+        assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{line}: {done:#?}");
+        done.fails(2, words);
+        assert!(desk.data_entries().is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn an_error_line_stays_short_and_acts_on_no_terminal() {
+    let desk = Desk::new();
+    let hostile = ["x".repeat(100_000), "x y ".repeat(20_000), "\u{1b}]0;x\u{7}\n\u{202e}\u{9b}2J".into()];
+    let shapes = [
+        "{}",
+        "run {}",
+        "run --{}",
+        "run --jobs {}",
+        "run --size {}",
+        "run --duration {}",
+        "run --workload {}",
+        "run --workload SRV-QUERY1:{}",
+        "run --workload SRV-QUERY1:org={}",
+        "run --workload SRV-QUERY1:{}=1",
+        "run --suite {}",
+        "run --profile {}",
+        "run --label {}",
+        "run --drive {}",
+        "run --data-dir /nonexistent/{}/d",
+        "run --format {}",
+        "run --report /nonexistent/{}.html",
+        "run --report {}",
+        "run --results /nonexistent/{}/r",
+        "run --catalog {}",
+        "run --seed {}",
+        "run --port {}",
+        "run postgres --quiet --server-bin {}",
+        "run --quiet postgres://me@host/{}?x=1",
+        "run {}://x",
+        "list {}",
+        "list workloads --format {}",
+        "report {}",
+        "report kpm {}",
+        "report kpm --price {}",
+        "report kpm --language {}",
+        "compare {} {}",
+        "compare 1 1 --fail-below {}",
+        "compare 1 1 --junit /nonexistent/{}",
+        "show workload {}",
+        "show workload SRV-QUERY1 --engine {}",
+        "show suite {}",
+        "export-sql {} --output x",
+        "server fetch {}",
+        "server fetch postgres --version {}",
+        "completions {}",
+        "runs show {}",
+        "runs import {}",
+        "runs import --csv {}",
+        "runs delete {}",
+        "runs {}",
+        "run --color {}",
+    ];
+    desk.run(&format!("run {TINY} --quiet")).ok();
+    desk.run("report kpm --price /dev/zero").fails(2, &["/dev/zero", "docs/price.md"]);
+    for shape in shapes {
+        for text in &hostile {
+            let mut command = desk.command("");
+            command.args(shape.split_whitespace().map(|word| word.replace("{}", text)));
+            let done = crate::support::finished(command, shape);
+            assert!(matches!(done.code, Some(2 | 3)), "{shape}: {done:#?}");
+            assert_eq!(done.stderr.lines().count(), 1, "{shape}: {}", done.stderr);
+            assert!(done.stderr.chars().count() < 700, "{shape}: {} characters", done.stderr.chars().count());
+            let acts = done.stderr.trim_end_matches('\n').chars().find(|letter| dbdyno::error::acts(*letter));
+            assert_eq!(acts, None, "{shape}: {:?}", done.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_place_whose_directory_is_not_there_is_not_made() {
+    let desk = Desk::new();
+    desk.run(&format!("run {TINY} --quiet")).ok();
+    let (gone, inner) = (desk.path("gone"), desk.path("gone/inner"));
+    let place = inner.display();
+    let cases = [
+        (format!("run sqlite {TINY} --quiet --data-dir {place}"), 3, "--data-dir"),
+        (format!("run postgres {TINY} --quiet --data-dir {place}"), 3, "--data-dir"),
+        (format!("load mariadb --size 0.01 --quiet --data-dir {place}"), 3, "--data-dir"),
+        (format!("run {TINY} --quiet --results {place}"), 3, "--results"),
+        (format!("run {TINY} --quiet --report {place}.html"), 2, "create it"),
+        (format!("report kpm --output {place}.html"), 2, "create it"),
+        (format!("compare 1 1 --output {place}.html"), 2, "create it"),
+        (format!("compare 1 1 --junit {place}"), 2, "create it"),
+        (format!("runs export --output {place}"), 2, "create it"),
+        (format!("export-sql postgres --output {place}"), 2, "create it"),
+    ];
+    for (line, code, word) in cases {
+        desk.run(&line).fails(code, &["there is no directory", &gone.display().to_string(), word]);
+        assert!(!gone.exists(), "{line}");
+    }
+    for option in ["--data-dir", "--results"] {
+        let check = desk.run(&format!("check {option} {place}"));
+        assert!(check.code == Some(1) && check.stdout.contains("there is no directory"), "{check:#?}");
+    }
+    assert_eq!(desk.run(&format!("clean --data-dir {place}")).ok().stdout, "nothing to remove\n");
+    assert!(!gone.exists());
+    std::fs::create_dir(&gone).unwrap();
+    desk.run(&format!("run {TINY} --quiet --data-dir {place} --results {}/r.db", gone.display())).ok();
+}
+
+#[test]
+fn a_catalogue_of_odd_files_is_refused_and_never_waited_for() {
+    let desk = Desk::new();
+    let own = desk.path("own");
+    let list = |words: &[&str]| {
+        desk.run(&format!("list workloads --catalog {}", own.display())).fails(2, words);
+    };
+    let fresh = || {
+        let _ = std::fs::remove_dir_all(&own);
+        std::fs::create_dir_all(own.join("workloads/g")).unwrap();
+    };
+    fresh();
+    let pipe = own.join("workloads/g/group.toml");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    list(&["group.toml: is not a regular file", "remove it"]);
+    fresh();
+    std::os::unix::fs::symlink("/dev/zero", own.join("workloads/g/x.sql")).unwrap();
+    list(&["x.sql: is not a regular file"]);
+    fresh();
+    for name in ["workloads/a", "workloads/b", "workloads/g/c"] {
+        std::os::unix::fs::symlink(&own, own.join(name)).unwrap();
+    }
+    list(&["a catalogue has no such directory"]);
+    fresh();
+    std::fs::File::create(own.join("workloads/g/x.sql")).unwrap().set_len(5_000_000_000).unwrap();
+    list(&["x.sql: has 5000 MB", "at most 4"]);
+    fresh();
+    std::fs::write(own.join("workloads/g/x.sql"), [0xff, 0xfe, 0]).unwrap();
+    list(&["x.sql: is not a text in UTF-8"]);
+    fresh();
+    std::os::unix::fs::symlink("/nonexistent", own.join("workloads/g/x.sql")).unwrap();
+    list(&["x.sql: cannot be read"]);
+    if !rustix::process::geteuid().is_root() {
+        fresh();
+        std::fs::set_permissions(own.join("workloads/g"), std::fs::Permissions::from_mode(0o000)).unwrap();
+        list(&["workloads/g: cannot be read"]);
+        std::fs::set_permissions(own.join("workloads/g"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    // What is not a catalogue's is not looked at.
+    fresh();
+    for folder in [".git", "node_modules"] {
+        std::os::unix::fs::symlink("/", own.join(folder)).unwrap();
+    }
+    list(&["no catalogue file in this directory"]);
+}
+
+#[test]
+fn a_placeholder_that_is_none_is_named_with_file_and_line() {
+    let desk = Desk::new();
+    let group = desk.path("own/workloads/g");
+    std::fs::create_dir_all(&group).unwrap();
+    let toml = "id = 'G'\ntitle = 't'\n[[workload]]\nid = 'G-ONE'\ntitle = 'o'\nrevision = 1\n\
+        kpm = { value = 'ops', unit = 'qps', better = 'higher' }\nclient = [{ steps = ['get'] }]\n\
+        undrivable = { database = 'no' }\n";
+    std::fs::write(group.join("group.toml"), toml).unwrap();
+    for (text, what) in
+        [("{{G-ONE.other}}", "{{G-ONE.other}} is not a valid name"), ("{{columns", "{{columns is not closed")]
+    {
+        let sql = format!(
+            "-- name: columns\nid\n\n-- name: G-ONE.other\nid\n\n-- name: shared\n{text}\n\n\
+             -- name: G-ONE.get\nselect {{{{shared}}}} from {{{{small}}}}\n"
+        );
+        std::fs::write(group.join("common.sql"), sql).unwrap();
+        let line = format!("list workloads --catalog {}", desk.path("own").display());
+        desk.run(&line).fails(2, &["common.sql:8: block shared: ", what]);
+    }
+}
+
+#[test]
 fn too_little_disk_is_noticed_before_loading() {
-    let tables = vec![TableRef::new("big")];
-    let needed = dataset::needed_bytes(&Request { tables, size_gb: 2000.0, seed: 42, sessions: 1 });
+    let needed = fit::data_bytes(&[TableRef::new("big")], 2000.0);
     for target in ["sqlite", "postgres", "mariadb"] {
         let desk = Desk::new();
-        if server::free_bytes(&desk.path("")).is_some_and(|free| free >= needed) {
+        if host::free_bytes(&desk.path("")).is_some_and(|free| free >= needed) {
             eprintln!("skipped: {} GB are free here", needed / 1_000_000_000);
             return;
         }
@@ -210,9 +430,9 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
     std::fs::write(desk.path("text.db"), "hello\n".repeat(1000)).unwrap();
     let cases = [
         ("newer.db", ["newer dbdyno", "update"]),
-        ("foreign.db", ["no dbdyno results file", "--results"]),
+        ("foreign.db", ["not a dbdyno results file", "--results"]),
         ("damaged.db", ["damaged", "copy"]),
-        ("text.db", ["no dbdyno results file", "--results"]),
+        ("text.db", ["not a dbdyno results file", "--results"]),
     ];
     for (name, words) in cases {
         let path = desk.path(name);

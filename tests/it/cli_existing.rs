@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::support::{Desk, Server, column, ended, finished, free_port, mistakes, processes, until};
+use crate::servers::Server;
+use crate::support::{Desk, column, ended, finished, free_port, mistakes, processes, until};
 
 pub const SECRET: &str = "tr0ub4dor-and-3";
 /// A password that tests do put into arguments: another one, since other tests look for [`SECRET`] in all command lines.
@@ -22,6 +23,55 @@ fn all_bytes(dir: &Path) -> Vec<u8> {
             }
         })
         .collect()
+}
+
+/// A server that greets a client with these bytes, reads what it says, and so on; gives all that it heard until the client left.
+fn stub(greetings: &'static [&'static [u8]], client_first: bool) -> (u16, std::thread::JoinHandle<Vec<u8>>) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let (mut heard, mut buffer) = (Vec::new(), [0; 1000]);
+        if client_first {
+            let count = client.read(&mut buffer).unwrap();
+            heard.extend_from_slice(&buffer[..count]);
+        }
+        for greeting in greetings {
+            client.write_all(greeting).unwrap();
+            let count = client.read(&mut buffer).unwrap_or(0);
+            heard.extend_from_slice(&buffer[..count]);
+        }
+        let _ = client.read_to_end(&mut heard); // the client may have reset the connection
+        heard
+    });
+    (port, heard)
+}
+
+/// PostgreSQL's AuthenticationCleartextPassword (manual: "Message Formats").
+const CLEARTEXT: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
+/// MariaDB's greeting of protocol 10, then its wish for another method: mysql_clear_password.
+const GREETING: &[u8] =
+    b"\x53\0\0\0\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0\xfe\xf7\x21\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0\
+    ijklmnopqrst\0mysql_native_password\0";
+const SWITCH: &[u8] = b"\x16\0\0\x02\xfemysql_clear_password\0";
+
+#[test]
+fn no_password_goes_over_a_network_in_clear_text() {
+    let cases: [(&str, &'static [&'static [u8]], bool, &str); 2] = [
+        ("postgres", &[CLEARTEXT], true, "scram-sha-256"),
+        ("mariadb", &[GREETING, SWITCH], false, "authentication method"),
+    ];
+    for (engine, greetings, client_first, advice) in cases {
+        let (port, heard) = stub(greetings, client_first);
+        let desk = Desk::new();
+        let mut run = desk.command(&format!("run {engine}://me@127.0.0.1:{port}/app {ARGS} --quiet"));
+        run.env("PGPASSWORD", SECRET).env("MYSQL_PWD", SECRET);
+        finished(run, engine).fails(3, &["the server wants the password in clear text", advice]);
+        let heard = heard.join().unwrap();
+        assert!(heard.windows(2).any(|word| word == b"me"), "it has heard the user: {heard:?}");
+        assert!(!holds_secret(&heard), "{engine} has heard the password: {heard:?}");
+    }
 }
 
 fn holds_secret(bytes: &[u8]) -> bool {

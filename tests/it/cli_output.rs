@@ -68,6 +68,31 @@ fn standard_output_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+fn a_pipe_is_as_wide_as_columns_says() {
+    let desk = desk();
+    let widest = |columns: &str| {
+        let mut command = desk.command("report datasheet last");
+        command.env("COLUMNS", columns);
+        let done = crate::support::finished(command, "report datasheet last").ok();
+        done.stdout.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    let (usual, wide) = (widest(""), widest("200"));
+    assert!(usual <= 80 && wide > 80 && wide <= 200, "{usual} {wide}");
+}
+
+#[test]
+fn a_report_is_in_the_language_asked_for_unless_programs_read_it() {
+    let desk = desk();
+    let german = |form: &str| desk.run(&format!("report datasheet last --language de --format {form}")).ok().stdout;
+    assert!(german("text").starts_with("Datenblatt: Lauf ") && german("markdown").contains("gültig"));
+    assert!(german("html").contains("<html lang=\"de\">"));
+    for form in ["csv", "json"] {
+        let data = german(form);
+        assert!(data.contains("Throughput") && !data.contains("Durchsatz"), "{data}");
+    }
+}
+
+#[test]
 fn a_reader_that_went_away_changes_neither_the_work_nor_its_verdict() {
     let desk = desk();
     for line in ["report kpm base", "runs export --quiet", "list workloads", "compare base slow", "--help"] {

@@ -48,5 +48,5 @@ fn the_catalogue_needs_no_run_and_shows_every_workload_on_every_engine() {
     let code = |line: &&str| line.starts_with("    ");
     let too_wide = text.lines().filter(|line| !code(line)).find(|line| line.chars().count() > 80);
     assert_eq!(too_wide, None);
-    desk.run("report catalogue last").fails(2, &["catalogue", "no run"]);
+    desk.run("report catalogue last").fails(2, &["catalogue", "does not take a run"]);
 }

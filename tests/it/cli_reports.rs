@@ -39,7 +39,7 @@ fn what_is_wrong_is_said_in_one_line() {
     desk.run("report price dl380-bm --price missing.toml").fails(2, &["missing.toml", "docs/price.md"]);
     let price = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/prices/exadata-x2-2-dbserver.toml");
     desk.run(&format!("report price dl380-bm --price {price}"))
-        .fails(2, &["'exadata-x2-2-dbserver' is none of the runs"]);
+        .fails(2, &["'exadata-x2-2-dbserver' is not one of the runs"]);
     let wrong = desk.path("wrong.toml");
     fs::write(&wrong, "cores = 12\ncurrency = \"USD\"\ndate = \"2013\"\ncolour = 1\n").unwrap();
     let place = format!("{}:4", wrong.display());

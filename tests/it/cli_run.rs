@@ -76,6 +76,18 @@ fn a_report_file_has_the_format_of_its_ending() {
 }
 
 #[test]
+fn a_run_speaks_the_language_that_is_asked_for_and_programs_get_english() {
+    let desk = Desk::new();
+    for (ending, word) in [("html", "lang=\"de\""), ("csv", "Throughput")] {
+        let path = desk.path(&format!("report.{ending}"));
+        let run = desk.run(&format!("run {TINY} --quiet --language de --report {}", path.display())).ok();
+        assert!(run.stdout.contains("Durchsatz") && !run.stdout.contains("Throughput"), "{}", run.stdout);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(word), "{ending}: {text}");
+    }
+}
+
+#[test]
 fn a_report_that_cannot_be_written_is_said_before_anything_is_measured() {
     let desk = Desk::new();
     desk.run(&format!("run {TINY} --report /dev/null/x.md")).fails(2, &["/dev/null/x.md", "name another file"]);
@@ -179,4 +191,51 @@ fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
     assert!(cleaned.stdout.contains("dbdyno-sqlite.db"), "{}", cleaned.stdout);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     assert_eq!(desk.run("clean").ok().stdout, "nothing to remove\n");
+}
+
+#[test]
+fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
+    let desk = Desk::new();
+    let args = "--workload SRV-QUERY1 --workload CPU-DOUBLE --workload TP-LIGHT --jobs 1,2 --size 0.01";
+    let short = "--warmup 0s --duration 150ms";
+    let done = desk.run(&format!("run sqlite {args} {short} --repeat 3 --name r --format json")).ok();
+    assert!(done.stderr.contains("3 blocks") && done.stderr.contains("seed 42"), "{}", done.stderr);
+    let document = done.json();
+    let name = |test: &serde_json::Value| (test["workload"].as_str().unwrap().to_string(), test["jobs"].as_u64());
+    let ran: Vec<_> = document["tests"].as_array().unwrap().iter().map(name).collect();
+    assert_eq!(ran.len(), 18);
+    let blocks: Vec<Vec<_>> = ran.chunks(6).map(<[_]>::to_vec).collect();
+    let sorted = |block: &Vec<(String, Option<u64>)>| {
+        let mut block = block.clone();
+        block.sort();
+        block.dedup();
+        block
+    };
+    assert!(blocks.iter().all(|block| sorted(block).len() == 6 && sorted(block) == sorted(&blocks[0])), "{ran:?}");
+    assert!(blocks.iter().any(|block| *block != blocks[0]), "{ran:?}");
+    // The seed gives the order again.
+    let again = desk.run(&format!("run sqlite {args} {short} --repeat 3 --name again --format json")).ok().json();
+    assert_eq!(again["tests"].as_array().unwrap().iter().map(name).collect::<Vec<_>>(), ran);
+    let kpm = desk.run("report kpm r --format json").ok().json();
+    let tables = kpm["sections"].as_array().unwrap().iter().flat_map(|one| one["tables"].as_array().unwrap());
+    let mut lines = 0;
+    for table in tables {
+        let columns: Vec<&str> =
+            table["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
+        let cell =
+            |row: &serde_json::Value, name: &str| row[columns.iter().position(|one| *one == name).unwrap()].clone();
+        for row in table["rows"].as_array().unwrap() {
+            lines += 1;
+            assert_eq!(cell(row, "Times").as_f64(), Some(3.0));
+            assert!(cell(row, "CI95 +-").as_f64().unwrap() > 0.0, "{row}");
+        }
+    }
+    assert_eq!(lines, 6);
+    let sheet = desk.run("report datasheet r --format markdown").ok().stdout;
+    assert!(sheet.contains("CI95 +-") && sheet.contains("up to 3 times"), "{sheet}");
+    // With themselves they agree, by intervals.
+    let same = desk.run("compare r r --fail-below 0% --format json").ok().json();
+    let rows = same["kpms"].as_array().unwrap();
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["difference"] == "~"), "{rows:#?}");
+    desk.run("run sqlite --repeat 0").fails(2, &["--repeat"]);
 }

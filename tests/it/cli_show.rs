@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::support::{Desk, Server, TINY, column, ended, finished};
+use crate::servers::Server;
+use crate::support::{Desk, TINY, column, ended, finished};
 
 #[test]
 fn every_listing_has_text_and_json() {
@@ -53,6 +54,59 @@ fn aliases_find_their_workload() {
         assert!(shown.starts_with("-- SRV-QUERY1: "), "{shown}");
         assert!(shown.contains("on sqlite") && shown.contains("on postgres") && !shown.contains("on null"), "{shown}");
     }
+}
+
+#[test]
+fn a_workload_is_shown_with_all_that_it_inherits() {
+    let desk = Desk::new();
+    let on = |engine: &str| desk.run(&format!("show workload SRV-UPDATE1 --engine {engine}")).ok().stdout;
+    let (postgres, sqlite) = (on("postgres"), on("sqlite"));
+    let syncs =
+        "-- contract: commits per wal_syncs at most jobs (mariadb, postgres, unless durable is 0): commits were not";
+    let flushes = "-- contract: commits per os_disk_flushes at most 2 * jobs (sqlite, unless os_disk_flushes is 0)";
+    assert!(postgres.contains(syncs) && !postgres.contains(flushes), "{postgres}");
+    assert!(sqlite.contains(flushes) && !sqlite.contains(syncs), "{sqlite}");
+    let json = desk.run("show workload SRV-UPDATE1 --format json").ok().json();
+    let workload = &json["workload"];
+    assert_eq!(workload["tables"], serde_json::json!(["small"]), "a default of its group");
+    let claims = workload["contract"].as_array().unwrap();
+    let durable = claims.iter().find(|claim| claim["what"] == "durable").unwrap();
+    assert_eq!((&durable["when"], &durable["min"]), (&"commits".into(), &"1".into()), "a named claim");
+    let reason = &workload["params"][0]["unavailable"]["mariadb"]["heap"];
+    assert!(reason.as_str().unwrap().contains("no transactions"), "the engine's own file: {reason}");
+    let plans: Vec<_> = json["plans"].as_array().unwrap().iter().map(|plan| plan["engine"].as_str().unwrap()).collect();
+    assert_eq!(plans, ["sqlite", "postgres", "mariadb"]);
+}
+
+#[test]
+fn the_plan_of_a_suite_is_what_a_run_of_it_does() {
+    let desk = Desk::new();
+    let planned = desk.run("list workloads --plan quick --format json").ok().json();
+    assert_eq!((&planned["engine"], &planned["size_gb"]), (&"sqlite".into(), &0.5.into()));
+    let id = |test: &serde_json::Value, key: &str| test[key].as_str().unwrap().split(':').next().unwrap().to_string();
+    let ids: Vec<_> = planned["selections"].as_array().unwrap().iter().map(|test| id(test, "workload")).collect();
+    let suite = desk.run("show suite quick --format json").ok().json();
+    let listed = suite["tests"].as_array().unwrap().iter().filter(|test| test["engines"]["sqlite"] == "yes");
+    assert_eq!(ids, listed.map(|test| id(test, "corresponds_to")).collect::<Vec<_>>());
+    let of = |id: &str| planned["selections"].as_array().unwrap().iter().find(|test| test["workload"] == id).unwrap();
+    let cpu = of("CPU-DOUBLE");
+    let steps = cpu["tests_at_most"].as_f64().unwrap();
+    // 0.15 s and 0.7 s, and 0.4 s for all around it.
+    assert!((cpu["time_s"].as_f64().unwrap() - steps * 1.25).abs() < 1e-9 && cpu["disk_bytes"] == 0, "{cpu}");
+    assert!(cpu["repeat"] == 3 && steps % 3.0 == 0.0, "{cpu}");
+    assert!(planned["timed_s"].as_f64().unwrap() < 170.0, "three minutes with loading: {}", planned["timed_s"]);
+    assert_eq!(of("STO-READ")["disk_bytes"], 532_640_000, "the big table");
+    let redo = of("LGWR-LAT");
+    assert_eq!(
+        (redo["redo_bytes_per_op_at_least"].as_f64(), &redo["disk_bytes"]),
+        (Some(50.0), &serde_json::Value::Null)
+    );
+    let text = desk.run("list workloads --plan orabench --engine postgres").ok().stdout;
+    assert!(text.starts_with("orabench on postgres, profile") && text.contains("T611 SRV-QUERY1"), "{text}");
+    let fixed = text.lines().find(|line| line.contains("T611 SRV-QUERY1")).unwrap();
+    assert!(fixed.contains(" -  "), "how long fixed work takes is not known: {fixed}");
+    assert!(text.contains("left out: ") && text.contains("'-' is not known before it has run"), "{text}");
+    assert!(desk.data_entries().is_empty(), "nothing was made");
 }
 
 #[test]

@@ -2,10 +2,16 @@
 //! next start works.
 
 use rustix::process::Signal;
+use rustix::pty::OpenptFlags;
 
+use crate::servers::{Lease, Server};
 use crate::support::{
-    Desk, Done, PRIVATE, Server, TINY, bytes_in, column, cpu_s, ended, mistakes, processes, signal, until,
+    Desk, Done, PRIVATE, Private, TINY, bytes_in, column, cpu_s, directory, ended, mistakes, processes, session,
+    signal, start_options, until,
 };
+
+/// What asks a run to end: Ctrl-C, `kill`, the end of the terminal.
+const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
 const BASE: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1";
 
@@ -27,8 +33,7 @@ fn assert_interrupted(desk: &Desk, done: Done) -> serde_json::Value {
 
 #[test]
 fn an_interrupt_while_loading_leaves_nothing() {
-    let servers = PRIVATE.map(Some).into_iter();
-    for server in servers.chain([None]) {
+    for (server, how) in PRIVATE.map(Some).into_iter().chain([None]).zip(SIGNALS) {
         let desk = Desk::new();
         let line = format!(
             "run {} --size 2 --workload STO-READ --jobs 1 --quiet",
@@ -39,7 +44,7 @@ fn an_interrupt_while_loading_leaves_nothing() {
             Some(server) => server.rows_are_loaded(&desk.data()),
             None => bytes_in(&desk.data()) > 5_000_000,
         });
-        signal(run.id(), Signal::INT);
+        signal(run.id(), how);
         let run = assert_interrupted(&desk, ended(run, &line));
         assert_eq!(run["tests"], serde_json::json!([]));
     }
@@ -48,7 +53,7 @@ fn an_interrupt_while_loading_leaves_nothing() {
 #[test]
 fn ctrl_c_in_the_terminal_while_the_server_is_created_is_an_interrupt() {
     use std::os::unix::process::CommandExt;
-    for server in PRIVATE {
+    for (server, how) in PRIVATE.into_iter().zip([Signal::INT, Signal::HUP]) {
         let desk = Desk::new();
         let line = format!("run {} {BASE} --quiet", server.engine);
         let mut run = desk.command(&line);
@@ -57,19 +62,19 @@ fn ctrl_c_in_the_terminal_while_the_server_is_created_is_an_interrupt() {
         let data = desk.data().join(format!("dbdyno-{}/data", server.engine));
         until("the database is being created", || std::fs::read_dir(&data).is_ok_and(|files| files.count() > 0));
         let group = rustix::process::Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap();
-        rustix::process::kill_process_group(group, Signal::INT).unwrap();
+        rustix::process::kill_process_group(group, how).unwrap();
         assert_interrupted(&desk, ended(run, &line));
     }
 }
 
 #[test]
 fn an_interrupt_in_the_warm_up_stores_no_figures() {
-    for server in PRIVATE {
+    for (server, how) in PRIVATE.into_iter().zip([Signal::HUP, Signal::TERM]) {
         let desk = Desk::new();
         let line = format!("run {} {BASE} --warmup 100s --quiet", server.engine);
         let run = desk.spawn(&line);
         until("the job warms up", || server.a_job_runs(&desk));
-        signal(run.id(), Signal::INT);
+        signal(run.id(), how);
         let run = assert_interrupted(&desk, ended(run, &line));
         assert_eq!(run["tests"], serde_json::json!([]));
     }
@@ -81,33 +86,127 @@ fn assert_measured_until_the_interrupt(run: &serde_json::Value) {
     let test = run["tests"].as_array().unwrap().last().unwrap();
     assert!(test["ops"].as_u64().unwrap() > 0 && test["throughput"].as_f64().unwrap() > 0.0, "{test:#}");
     let elapsed_s = test["elapsed_s"].as_f64().unwrap();
-    assert!(elapsed_s > 0.1 && elapsed_s < 60.0, "{elapsed_s}");
+    assert!(elapsed_s > 0.0 && elapsed_s < 100.0, "the window was cut: {elapsed_s}");
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
     assert!(reasons.iter().any(|reason| reason["code"] == "interrupted"), "{reasons:?}");
     assert_ne!(test["verdict"]["status"], "valid");
 }
 
-#[test]
-fn an_interrupt_in_the_window_stores_what_was_measured() {
+/// Interrupts a run of `target` in its window, as soon as the job runs, and looks at what it stored.
+fn interrupt_in_the_window(target: &str, how: Signal, runs: impl Fn(&Desk, u32) -> bool) {
     let desk = Desk::new();
-    let line = format!("run {BASE} --warmup 0 --duration 100s --quiet");
+    let line = format!("run {target} {BASE} --warmup 0 --duration 100s --quiet");
     let run = desk.spawn(&line);
-    until("the job has used a second", || cpu_s(run.id()).is_some_and(|used_s| used_s > 2.0));
-    signal(run.id(), Signal::TERM);
+    until("the job runs", || runs(&desk, run.id()));
+    signal(run.id(), how);
     let run = assert_interrupted(&desk, ended(run, &line));
     assert_measured_until_the_interrupt(&run);
 }
 
 #[test]
-fn an_interrupt_in_the_window_on_a_private_server_stores_what_was_measured() {
-    for server in PRIVATE {
+fn an_interrupt_in_the_window_stores_what_was_measured() {
+    for how in SIGNALS {
+        interrupt_in_the_window("sqlite", how, |_, id| cpu_s(id).is_some_and(|used_s| used_s > 2.0));
+    }
+}
+
+#[test]
+fn an_interrupt_between_tests_keeps_all_that_are_finished() {
+    for how in SIGNALS {
         let desk = Desk::new();
-        let line = format!("run {} {BASE} --warmup 0 --duration 100s --quiet", server.engine);
+        let line = "run --size 0.01 --workload SRV-QUERY1 --jobs 1 --repeat 100 --warmup 0 --duration 300ms --quiet";
+        let mut run = desk.spawn(line);
+        let stored = || last(&desk)["tests"].as_array().map_or(0, Vec::len);
+        until("tests are stored", || {
+            assert!(run.try_wait().unwrap().is_none(), "it ended too early");
+            desk.path("results.db").exists() && !desk.runs().is_empty() && stored() > 1
+        });
+        let before = stored();
+        signal(run.id(), how);
+        let run = assert_interrupted(&desk, ended(run, line));
+        assert!(run["tests"].as_array().unwrap().len() >= before, "{run:#}");
+    }
+}
+
+#[test]
+fn an_interrupt_while_the_report_is_written_loses_none_of_it() {
+    for how in SIGNALS {
+        let desk = Desk::new();
+        // Nobody reads the pipe yet: that is where the program waits.
+        let pipe = desk.path("report.html");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let line = format!("run {TINY} --quiet --report {}", pipe.display());
         let run = desk.spawn(&line);
-        until("the job runs", || server.a_job_runs(&desk));
-        signal(run.id(), Signal::INT);
-        let run = assert_interrupted(&desk, ended(run, &line));
+        until("the run is finished", || {
+            desk.path("results.db").exists() && desk.runs().iter().any(|run| run["status"] == "finished")
+        });
+        signal(run.id(), how);
+        let page = std::fs::read_to_string(&pipe).unwrap();
+        assert!(page.ends_with("</html>\n"), "{}", &page[page.len().saturating_sub(100)..]);
+        ended(run, &line).ok();
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    }
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_the_run_in_good_order() {
+    use std::os::fd::AsFd;
+    use std::os::unix::ffi::OsStrExt;
+    for (target, server) in [("sqlite", None), ("postgres", Some(PRIVATE[0]))] {
+        let desk = Desk::new();
+        // Nobody else may hold it open.
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let terminal = rustix::pty::openpt(flags).unwrap();
+        rustix::pty::unlockpt(&terminal).unwrap();
+        let name = rustix::pty::ptsname(&terminal, Vec::new()).unwrap();
+        let name = std::path::Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
+        let screen = || std::fs::OpenOptions::new().read(true).write(true).open(name).unwrap();
+        let line = format!("run {target} {BASE} --warmup 0 --duration 100s");
+        let program = desk.command(&line);
+        let mut session = std::process::Command::new("setsid");
+        session.arg("--ctty").arg(program.get_program()).args(program.get_args());
+        session.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut run = session.stdin(screen()).stdout(screen()).stderr(screen()).spawn().unwrap();
+        drop(session);
+        rustix::io::ioctl_fionbio(terminal.as_fd(), true).unwrap();
+        until("the job runs", || {
+            // What nobody takes off the terminal would hold the program up.
+            while rustix::io::read(&terminal, &mut [0; 1000]).is_ok_and(|count| count > 0) {}
+            match server {
+                Some(server) => server.a_job_runs(&desk),
+                None => cpu_s(run.id()).is_some_and(|used_s| used_s > 2.0),
+            }
+        });
+        drop(terminal);
+        until("it has ended", || run.try_wait().unwrap().is_some());
+        assert_eq!(run.wait().unwrap().code(), Some(130), "{target}");
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+        let run = last(&desk);
+        assert_eq!(run["status"], "interrupted");
         assert_measured_until_the_interrupt(&run);
+    }
+}
+
+#[test]
+fn nohup_is_obeyed() {
+    let desk = Desk::new();
+    let line = format!("run {TINY} --quiet").replace("300ms", "2s");
+    let program = desk.command(&line);
+    let mut nohup = std::process::Command::new("nohup");
+    nohup.arg(program.get_program()).args(program.get_args()).stdin(std::process::Stdio::null());
+    nohup.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let run = nohup.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    until("it has its database", || !desk.data_entries().is_empty());
+    signal(run.id(), Signal::HUP);
+    ended(run, &line).ok();
+    assert_eq!(last(&desk)["status"], "finished");
+}
+
+#[test]
+fn an_interrupt_in_the_window_on_a_private_server_stores_what_was_measured() {
+    for (server, how) in PRIVATE.into_iter().zip([Signal::TERM, Signal::INT]) {
+        interrupt_in_the_window(server.engine, how, |desk, _| server.a_job_runs(desk));
     }
 }
 
@@ -147,6 +246,45 @@ fn clean_removes_the_orphan_of_a_killed_run() {
     }
 }
 
+/// Steps at which the creation of a database is killed.
+const STEPS: u32 = 6;
+
+#[test]
+fn a_run_that_is_killed_while_the_server_is_created_does_not_disturb_the_next() {
+    for server in PRIVATE {
+        let engine = server.engine;
+        let desk = Desk::new();
+        let (home, line) = (desk.data().join(format!("dbdyno-{engine}")), format!("run {engine} {TINY} --quiet"));
+        let mut made = 0;
+        for step in 0..STEPS {
+            let mut run = desk.spawn(&line);
+            // From the first file on in equal steps to what the whole creation writes, which the first round of all tells.
+            until("the database is being created", || {
+                bytes_in(&home) > 1000 + made * u64::from(step) / u64::from(STEPS)
+            });
+            run.kill().unwrap();
+            run.wait().unwrap();
+            if made == 0 {
+                desk.run(&line).ok();
+                assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+                made = created_bytes(&server);
+            }
+        }
+        desk.run(&line).ok();
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    }
+}
+
+/// Size of an empty database.
+fn created_bytes(server: &Private) -> u64 {
+    let dir = directory();
+    let started = dbdyno::server::start(server.engine, &start_options(dir.path(), &[])).unwrap();
+    let made = bytes_in(started.storage_path());
+    started.stop_and_remove().unwrap();
+    made
+}
+
 #[test]
 fn a_killed_run_on_the_embedded_engine_does_not_disturb_the_next() {
     let desk = Desk::new();
@@ -154,9 +292,10 @@ fn a_killed_run_on_the_embedded_engine_does_not_disturb_the_next() {
     until("the job has used a second", || cpu_s(run.id()).is_some_and(|used_s| used_s > 0.5));
     run.kill().unwrap();
     run.wait().unwrap();
+    assert!(!desk.data_entries().is_empty(), "nobody had the time to remove the database");
     let next = desk.run(&format!("run {TINY} --format json --quiet")).ok();
     assert_eq!((&next.json()["run_id"], &next.json()["status"]), (&2.into(), &"finished".into()));
-    desk.run("clean").ok();
+    assert_eq!(next.json()["loads"][0]["loaded"], true);
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
 }
 
@@ -217,12 +356,12 @@ impl Drop for Stopped {
 
 #[test]
 fn a_second_interrupt_ends_at_once() {
-    let (desk, server) = (Desk::new(), Server::start());
-    let line = format!("run {} {BASE} --warmup 0 --duration 100s --quiet", server.admin_url("postgres"));
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let line = format!("run {} {BASE} --warmup 0 --duration 100s --quiet", lease.url);
     let mut run = desk.spawn(&line);
     // A job whose backend does not go on: an end in good order would wait for it.
-    let mut admin = server.admin("postgres");
-    let jobs = "select pid from pg_stat_activity where state = 'active' and query like '%w_srv_query1%' \
+    let mut admin = session(&lease.url);
+    let jobs = "select pid from pg_stat_activity where datname = current_database() and state = 'active' and query like '%w_srv_query1%' \
         and pid <> pg_backend_pid() and now() - query_start > interval '200 ms'";
     let mut job = None;
     until("the job runs", || {

@@ -14,6 +14,7 @@ use dbdyno::model::{TableRef, Target};
 use dbdyno::server::{self, PrivateServer};
 use dbdyno::sql::{BlockSet, Values, parse_blocks, statement, substitute};
 
+use crate::servers::Lease;
 use crate::small_disk::SmallDisk;
 use crate::support::{directory, settings, start_options, until, until_or_abort};
 
@@ -76,29 +77,55 @@ fn sqlite_computes_the_rows_of_the_row_function() {
 /// The engines that hold a data set.
 const ENGINES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
 
-/// An engine's database in a directory, with a private server if it needs one.
+/// The server of an engine's database.
+enum Home {
+    Shared(Lease),
+    Own(Box<PrivateServer>),
+}
+
+impl Home {
+    fn url(&self) -> String {
+        match self {
+            Home::Shared(lease) => lease.url.clone(),
+            Home::Own(server) => server.url(),
+        }
+    }
+}
+
+/// An engine's database: a file in a directory, or one of a server.
 struct Fixture {
     engine: &'static str,
     db: Box<dyn Database>,
     definition: Definition,
     blocks: BlockSet,
     /// After the database: sessions end before the server does.
-    server: Option<PrivateServer>,
+    server: Option<Home>,
 }
 
 impl Fixture {
+    /// An empty database of a server that tests share, or in the directory.
+    fn new(engine: &'static str, dir: &Path) -> Self {
+        let private = engine::find(engine).unwrap().capabilities().private_server;
+        Fixture::of(engine, dir, private.then(|| Home::Shared(Lease::new(engine, None, &[]))))
+    }
+
+    /// A database of its own in the directory, by a server of its own if it needs one.
     fn start(engine: &'static str, dir: &Path) -> Self {
         let server_settings: &[_] = match engine {
             "mariadb" => &[("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")],
             _ => &[("shared_buffers", "16MB"), ("fsync", "off"), ("max_wal_size", "32MB")],
         };
         let private = engine::find(engine).unwrap().capabilities().private_server;
-        let server = private.then(|| server::start(engine, &start_options(dir, server_settings)).unwrap());
-        let url = server.as_ref().map(|server| server.url().to_string());
+        let start = || Home::Own(Box::new(server::start(engine, &start_options(dir, server_settings)).unwrap()));
+        Fixture::of(engine, dir, private.then(start))
+    }
+
+    fn of(engine: &'static str, dir: &Path, server: Option<Home>) -> Self {
+        let url = server.as_ref().map(Home::url);
         let target = Target::Embedded { engine: engine.into(), data_dir: dir.into() };
         let file = url.is_none().then(|| dir.join("data.db"));
-        let file_settings = if private { BTreeMap::new() } else { settings(&[("journal_mode", "wal")]) };
-        let to = ConnectTo { target, file, url, ask_password: None, settings: file_settings };
+        let file_settings = if server.is_some() { BTreeMap::new() } else { settings(&[("journal_mode", "wal")]) };
+        let to = ConnectTo { target, file, url, password: None, settings: file_settings };
         let db = engine::find(engine).unwrap().open(&to, Access::Provision).unwrap();
         let definition = Definition::parse(TOML, "dataset.toml").unwrap();
         Fixture { engine, db, definition, blocks: blocks(), server }
@@ -150,7 +177,7 @@ fn drop_all(site: &Site<'_>) -> dbdyno::error::Result<Cleaned> {
 fn on_every_engine(check: impl Fn(&Fixture)) {
     for engine in ENGINES {
         let dir = directory();
-        check(&Fixture::start(engine, dir.path()));
+        check(&Fixture::new(engine, dir.path()));
     }
 }
 
@@ -228,7 +255,7 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
             assert_eq!(fixture.scalar(&format!("select key25 from {small} where id = 647")), "7");
         }
         let cleaned = drop_all(&site).unwrap();
-        // A table per organisation, and ours that remember; a partition is no table of its own.
+        // A table per organisation, and ours that remember; a partition is not a table of its own.
         assert_eq!(cleaned.dropped.len(), site.recipe.capabilities.orgs.len() + 2, "{cleaned:?}");
         assert!(cleaned.foreign.is_empty(), "{cleaned:?}");
     });
@@ -254,7 +281,7 @@ fn all_engines_hold_the_same_rows_under_the_same_id() {
 #[test]
 fn sqlite_stays_in_its_journal_mode_and_loads_beside_an_open_session() {
     let dir = directory();
-    let fixture = Fixture::start("sqlite", dir.path());
+    let fixture = Fixture::new("sqlite", dir.path());
     let mut beside: Box<dyn Session> = fixture.db.session().unwrap();
     beside.query("select count(*) from sqlite_schema", &[]).unwrap();
     assert!(ensure(&fixture.site(), 1).0.loads[0].loaded);
@@ -286,13 +313,13 @@ fn cleaning_removes_what_is_ours_and_names_the_rest() {
 #[test]
 fn cleaning_postgres_tells_routines_owners_and_schemas_apart() {
     let dir = directory();
-    let fixture = Fixture::start("postgres", dir.path());
+    let fixture = Fixture::new("postgres", dir.path());
     let body = "language plpgsql as 'begin end'";
     fixture.execute(&format!("create procedure dbdyno.w_lgwr_1(a bigint, inout b bigint) {body}"));
     fixture.execute(&format!("create function dbdyno.w_srv_2(a int, out b int) {body}"));
     fixture.execute(&format!("create function dbdyno.mine() returns void {body}"));
     fixture.execute("create view dbdyno.w_view as select 1 as a");
-    fixture.execute("create role ann; create table dbdyno.small (a int); alter table dbdyno.small owner to ann");
+    fixture.execute("create role owner; create table dbdyno.small (a int); alter table dbdyno.small owner to owner");
     let cleaned = drop_all(&fixture.site()).unwrap();
     assert_eq!(cleaned.dropped, ["dbdyno.w_lgwr_1", "dbdyno.w_srv_2"]);
     assert_eq!(cleaned.foreign, ["mine", "small", "w_view"]);
@@ -339,7 +366,7 @@ fn a_lock_is_held_once_and_taken_again_when_its_session_is_lost() {
             "postgres" => format!("process {}, user dbdyno, on the server's host, backend ", std::process::id()),
             _ => "user dbdyno, on host localhost".to_string(),
         };
-        assert!(error.what.contains("another dbdyno is at work") && error.what.contains(&who), "{error}");
+        assert!(error.what.contains("another dbdyno is using this database") && error.what.contains(&who), "{error}");
         let end = end_of_holder(&site).unwrap();
         assert!(error.advice.ends_with(&end), "{error}");
         fixture.execute(&end);
@@ -349,7 +376,7 @@ fn a_lock_is_held_once_and_taken_again_when_its_session_is_lost() {
         fixture.execute(&end);
         let other = lock(&site);
         let error = held.renew(&site).unwrap_err();
-        assert!(error.what.contains("another dbdyno is at work"), "{error}");
+        assert!(error.what.contains("another dbdyno is using this database"), "{error}");
         drop(other);
         held.renew(&site).unwrap();
         assert!(end_of_holder(&site).is_some(), "{engine}: it is held again");
@@ -361,13 +388,13 @@ fn a_lock_is_held_once_and_taken_again_when_its_session_is_lost() {
 #[test]
 fn a_server_that_refuses_such_locks_is_used_without_them() {
     let dir = directory();
-    let fixture = Fixture::start("postgres", dir.path());
-    fixture
-        .execute("create role ann login; alter schema dbdyno owner to ann; grant create on database postgres to ann");
+    let fixture = Fixture::new("postgres", dir.path());
+    let grant = "do $$ begin execute 'grant create on database ' || current_database() || ' to locker'; end $$";
+    fixture.execute(&format!("create role locker login; alter schema dbdyno owner to locker; {grant}"));
     fixture.execute("revoke execute on function pg_try_advisory_lock(bigint) from public");
-    let url = fixture.server.as_ref().unwrap().url().replace("dbdyno@", "ann@");
+    let url = fixture.server.as_ref().unwrap().url().replace("dbdyno@", "locker@");
     let target = Target::Existing { engine: "postgres".into(), url: url.clone() };
-    let to = ConnectTo { target, file: None, url: Some(url), ask_password: None, settings: BTreeMap::new() };
+    let to = ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
     let db = engine::find("postgres").unwrap().open(&to, Access::Provision).unwrap();
     let site = Site { db: db.as_ref(), ..fixture.site() };
     assert!(ensure(&site, 2).0.loads[0].loaded);
@@ -375,22 +402,27 @@ fn a_server_that_refuses_such_locks_is_used_without_them() {
 
 #[test]
 fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
+    // This test is also the process that it kills.
+    if let Ok(url) = std::env::var("DBDYNO_TEST_URL") {
+        return sleep_in(url);
+    }
     let dir = directory();
-    let fixture = Fixture::start("postgres", dir.path());
-    let url = fixture.server.as_ref().unwrap().url().to_string();
+    let fixture = Fixture::new("postgres", dir.path());
+    let url = fixture.server.as_ref().unwrap().url();
     let mut other = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "dataset::sleeper_to_be_killed", "--ignored", "--nocapture"])
+        .args(["--exact", "dataset::backends_of_a_killed_process_end_and_a_living_one_is_told", "--nocapture"])
         .env("DBDYNO_TEST_URL", url)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    const BACKENDS: &str = "select count(*) from pg_stat_activity where query like 'select pg_sleep%'";
+    const BACKENDS: &str =
+        "select count(*) from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%'";
     until("the other process is at work", || {
         assert!(other.try_wait().unwrap().is_none(), "the other process ended");
         fixture.scalar(BACKENDS) != "0"
     });
     let error = Lock::take(&fixture.site()).err().unwrap();
-    assert!(error.to_string().contains("another dbdyno is at work"), "{error}");
+    assert!(error.to_string().contains("another dbdyno is using this database"), "{error}");
     other.kill().unwrap();
     other.wait().unwrap();
     if fixture.db.version() >= engine::Version(vec![14]) {
@@ -399,13 +431,10 @@ fn backends_of_a_killed_process_end_and_a_living_one_is_told() {
     }
 }
 
-/// Not a test: the process that another test kills within a long statement.
-#[test]
-#[ignore = "no test of its own: the process that backends_of_a_killed_process_end_and_a_living_one_is_told kills"]
-fn sleeper_to_be_killed() {
-    let Ok(url) = std::env::var("DBDYNO_TEST_URL") else { return };
+/// The process that is killed within a long statement.
+fn sleep_in(url: String) {
     let target = Target::Existing { engine: "postgres".into(), url: url.clone() };
-    let to = ConnectTo { target, file: None, url: Some(url), ask_password: None, settings: BTreeMap::new() };
+    let to = ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
     let db = engine::find("postgres").unwrap().open(&to, Access::Inspect).unwrap();
     let _ = db.session().unwrap().execute("select pg_sleep(600)");
 }
@@ -413,7 +442,7 @@ fn sleeper_to_be_killed() {
 #[test]
 fn rows_made_by_postgres_are_equal() {
     let dir = directory();
-    let fixture = Fixture::start("postgres", dir.path());
+    let fixture = Fixture::new("postgres", dir.path());
     ensure(&fixture.site(), 2);
     let mut values = values("dbdyno.small", &fixture.blocks, "postgres");
     values.insert("name".into(), "small_copy".into());
@@ -431,7 +460,7 @@ fn an_interrupted_load_leaves_no_table() {
         let (site, cancel) = (fixture.site(), AtomicBool::new(false));
         let error = ensure_and(&site, &cancel, &|| cancel.store(true, Relaxed)).unwrap_err();
         assert_eq!(error.kind, Kind::Interrupted, "{error}");
-        assert!(error.what.contains("small was dropped again"), "{error}");
+        assert!(error.what.contains("small was dropped"), "{error}");
         assert!(!fixture.exists("small"), "{}", fixture.engine);
         let too_big = Request { size_gb: 1e6, ..request(1) };
         let watch = Watch { events: &|_| {}, cancel: &AtomicBool::new(false) };
@@ -486,7 +515,7 @@ fn a_load_that_broke_off_goes_on_where_it_was() {
         let site = fixture.site();
         let (error, events) = interrupted_load(&site, &at_three_quarters);
         let line = error.to_string();
-        assert!(line.contains("80000 of 120000 rows of table") && line.contains("run it again to go on"), "{line}");
+        assert!(line.contains("80000 of 120000 rows of table") && line.contains("run it again to resume"), "{line}");
         let left = events.iter().rev().find_map(|event| match event {
             LoadEvent::Progress { left_s, .. } => Some(*left_s),
             _ => None,
@@ -517,14 +546,14 @@ fn what_is_not_as_it_was_noted_is_loaded_anew() {
         let fleeting = Site { lasting: false, ..site };
         let (error, events) = interrupted_load(&fleeting, &at_three_quarters);
         assert!(!events.iter().any(|event| matches!(event, LoadEvent::Resumed { .. })), "{}", fixture.engine);
-        assert!(error.what.contains("big was dropped again"), "{error}");
+        assert!(error.what.contains("big was dropped"), "{error}");
     });
 }
 
 #[test]
 fn an_interrupt_does_not_wait_for_a_statement_that_waits() {
     let dir = directory();
-    let fixture = Fixture::start("postgres", dir.path());
+    let fixture = Fixture::new("postgres", dir.path());
     let (site, cancel) = (fixture.site(), AtomicBool::new(false));
     let holder = Mutex::new(fixture.db.session().unwrap());
     // The rows can be copied beside this lock, an index cannot be built.
@@ -534,8 +563,8 @@ fn an_interrupt_does_not_wait_for_a_statement_that_waits() {
     };
     let error = std::thread::scope(|scope| {
         let load = scope.spawn(|| ensure_and(&site, &cancel, &act).unwrap_err());
-        const WAITING: &str =
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like 'create %'";
+        const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' \
+             and query like 'create %'";
         until_or_abort("the load waits for a lock", || fixture.scalar(WAITING) != "0");
         cancel.store(true, Relaxed);
         until_or_abort("the load does not wait any more", || fixture.scalar(WAITING) == "0");
@@ -560,7 +589,7 @@ fn a_disk_that_fills_up_while_loading_is_one_line_and_nothing_is_remembered() {
             assert!(line.contains("the connection to the server broke"), "{engine}: {line}");
             continue;
         }
-        assert!(line.contains("small was dropped again"), "{engine}: {line}");
+        assert!(line.contains("small was dropped"), "{engine}: {line}");
         assert!(!fixture.exists("small"), "{engine}");
         disk.restore();
         assert!(ensure(&site, 2).0.loads[0].loaded, "{engine}");

@@ -1,12 +1,14 @@
 //! The commands and examples of README and CONTRIBUTING work as they stand there.
 
-use crate::support::{Desk, Server, directory, mistakes, start_options};
+use crate::servers::Lease;
+use crate::support::{Desk, directory, mistakes, start_options};
 
 /// The address of the existing server in the documents.
 const URL: &str = "postgres://me@localhost:5432/app";
 const MARIADB_URL: &str = "mariadb://me@localhost:3306";
-/// Added to measurements: the documents' own windows would take minutes.
-const SHORT: &str = "--duration 200ms --warmup 100ms";
+/// Added to measurements, as [`SMALL`]: the documents' own windows and data would take minutes.
+const SHORT: &str = "--duration 100ms --warmup 50ms --repeat 1";
+const SMALL: &str = "--size 0.05";
 
 fn document(name: &str) -> String {
     std::fs::read_to_string(name).unwrap()
@@ -32,19 +34,20 @@ fn commands(text: &str) -> Vec<String> {
 /// Runs a documented command; measurements get short windows.
 fn run(desk: &Desk, command: &str) {
     let is_run = command.split_whitespace().any(|word| word == "run");
-    let line = if is_run { format!("{command} {SHORT}") } else { command.to_string() };
+    let small = if command.contains("--size ") { "" } else { SMALL };
+    let line = if is_run { format!("{command} {SHORT} {small}") } else { command.to_string() };
     desk.run(&line).ok();
 }
 
 #[test]
 fn the_commands_of_the_readme_work_in_their_order() {
-    let (desk, server) = (Desk::new(), Server::start());
-    let home = directory();
+    // A MariaDB of its own: for so long it would keep the other tests waiting for theirs.
+    let (desk, home, postgres) = (Desk::new(), directory(), Lease::new("postgres", None, &[]));
     let mariadb = dbdyno::server::start("mariadb", &start_options(home.path(), &[])).unwrap();
     let commands = commands(&document("README.md"));
     assert!(commands.len() >= 10, "{commands:?}");
     for command in commands {
-        let command = command.replace(URL, &server.admin_url("postgres")).replace(MARIADB_URL, &mariadb.url());
+        let command = command.replace(URL, &postgres.url).replace(MARIADB_URL, &mariadb.url());
         let files = desk.path("");
         run(&desk, &command.replace("--output ", &format!("--output {}/", files.display())));
     }

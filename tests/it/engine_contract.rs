@@ -4,21 +4,23 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use dbdyno::engine::{
-    self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice,
+    self, Access, AfterError, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice,
     SliceReport, Version,
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
-use dbdyno::server::{self, PrivateServer, StartOptions};
 
-use crate::support::{directory, servers, settings, start_options, until_or_abort};
+use crate::leftovers::Directory;
+use crate::servers::Lease;
+use crate::skeleton::Skeleton;
+use crate::support::{directory, servers, settings, until_or_abort};
 
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 7 };
 
 /// An engine under test with the statements that say the same in its own dialect.
 struct Subject {
     engine: &'static str,
-    /// Settings of an embedded engine, or of the private server.
+    /// Settings of an embedded engine, or of the sessions on a server.
     settings: &'static [(&'static str, &'static str)],
     /// Creates the table `t`, if tables must be created.
     create: &'static [&'static str],
@@ -44,22 +46,26 @@ struct Subject {
     schema: Option<&'static str>,
 }
 
+/// An engine without SQL, servers and sessions that could be lost.
+const PLAIN: Subject = Subject {
+    engine: "",
+    settings: &[],
+    create: &[],
+    count: "",
+    echo: "echo",
+    lookup: "",
+    nonsense: "selct 1",
+    update: None,
+    endless: None,
+    lookups: None,
+    sever: None,
+    patience: "",
+    schema: None,
+};
+
 const SUBJECTS: &[Subject] = &[
-    Subject {
-        engine: "null",
-        settings: &[],
-        create: &[],
-        count: "count t",
-        echo: "echo",
-        lookup: "spin 100",
-        nonsense: "selct 1",
-        update: None,
-        endless: None,
-        lookups: None,
-        sever: None,
-        patience: "",
-        schema: None,
-    },
+    Subject { engine: "null", count: "count t", lookup: "spin 100", ..PLAIN },
+    Subject { engine: "skeleton", create: &["create t"], count: "count t", lookup: "lookup t ?1", ..PLAIN },
     Subject {
         engine: "sqlite",
         settings: &[("busy_timeout", "20"), ("journal_mode", "wal")],
@@ -82,12 +88,7 @@ const SUBJECTS: &[Subject] = &[
     },
     Subject {
         engine: "postgres",
-        settings: &[
-            ("fsync", "off"),
-            ("shared_buffers", "16MB"),
-            ("lock_timeout", "20ms"),
-            ("deadlock_timeout", "5ms"),
-        ],
+        settings: &[("lock_timeout", "20ms"), ("deadlock_timeout", "5ms")],
         // Our user is named like our schema, which is therefore searched first.
         create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
                    booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
@@ -100,14 +101,14 @@ const SUBJECTS: &[Subject] = &[
         lookups: Some("select idx_scan from pg_stat_user_tables where relname = 't'"),
         sever: Some(
             "select pg_terminate_backend(pid) from pg_stat_activity
-                     where application_name like 'dbdyno-%' and pid <> pg_backend_pid()",
+                     where datname = current_database() and application_name like 'dbdyno-%' and pid <> pg_backend_pid()",
         ),
-        patience: "set local lock_timeout = 0",
+        patience: "set lock_timeout = 0",
         schema: Some("select nspname from pg_namespace where nspname = 'dbdyno'"),
     },
     Subject {
         engine: "mariadb",
-        settings: &[("innodb_buffer_pool_size", "32M"), ("innodb_lock_wait_timeout", "1")],
+        settings: &[("innodb_lock_wait_timeout", "1")],
         // Our sessions are in our own database.
         create: &["create table t (id bigint not null primary key, key25 int, key125 int, key320 int, region int,
                    booked_on date, amount numeric(12,2), quantity int, status int, code text, filler text)"],
@@ -130,27 +131,31 @@ const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// A place for an engine's database: a directory, and a server in it if the engine needs one.
+/// The engine of a subject: a registered one, or the skeleton of one.
+fn find(engine: &str) -> &'static dyn Engine {
+    if engine == Skeleton.name() { &Skeleton } else { engine::find(engine).expect("compiled in") }
+}
+
+/// A place for an engine's database: a directory, and an empty database of a server if the engine needs one.
 struct Place {
-    server: Option<PrivateServer>,
-    directory: tempfile::TempDir,
+    lease: Option<Lease>,
+    directory: Directory,
 }
 
 impl Place {
     fn new(subject: &Subject, server_bin: Option<PathBuf>) -> Self {
         let directory = directory();
-        let private = engine::find(subject.engine).unwrap().capabilities().private_server;
-        let options = || StartOptions { server_bin, ..start_options(directory.path(), subject.settings) };
-        let server = private.then(|| server::start(subject.engine, &options()).unwrap());
-        Place { server, directory }
+        let private = find(subject.engine).capabilities().private_server;
+        let lease = private.then(|| Lease::new(subject.engine, server_bin, subject.settings));
+        Place { lease, directory }
     }
 
     fn open(&self, subject: &Subject, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let target = Target::Embedded { engine: subject.engine.into(), data_dir: self.directory.path().into() };
-        let url = self.server.as_ref().map(|server| server.url().to_string());
+        let url = self.lease.as_ref().map(|lease| lease.url.clone());
         let file = url.is_none().then(|| self.directory.path().join("db").join("contract.db"));
-        let connect = ConnectTo { target, file, url, ask_password: None, settings: settings(subject.settings) };
-        engine::find(subject.engine).expect("compiled in").open(&connect, access)
+        let connect = ConnectTo { target, file, url, password: None, settings: settings(subject.settings) };
+        find(subject.engine).open(&connect, access)
     }
 }
 
@@ -306,7 +311,7 @@ fn two_jobs_run_and_load_side_by_side() {
 #[test]
 fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
     on_every_engine(|subject, database| {
-        let capabilities = dbdyno::engine::find(subject.engine).unwrap().capabilities();
+        let capabilities = find(subject.engine).capabilities();
         if !capabilities.parallel_load || subject.create.is_empty() {
             return;
         }

@@ -12,7 +12,7 @@ use dbdyno::plan::{self, Request};
 use dbdyno::runner::Interrupt;
 use dbdyno::store::Store;
 
-use crate::support::directory;
+use crate::support::{DISTURBED, directory};
 
 /// The big table (100,000 rows, 33 MB) does not fit the caches below, the small one does.
 const SIZE_GB: f64 = 0.1;
@@ -84,9 +84,12 @@ fn every_workload(target: &Target, settings: &[(&str, &str)], dir: &Path) {
         judged.extend(settled);
         doubtful = again;
     }
-    let (stolen, broken): (Vec<_>, Vec<_>) = doubtful.into_iter().partition(is_stolen_from);
+    let (disturbed, broken): (Vec<_>, Vec<_>) = doubtful.into_iter().partition(is_disturbed);
     judged.extend(broken);
-    stolen.iter().flat_map(mistakes).for_each(|mistake| eprintln!("not judged, the hypervisor was busy: {mistake}"));
+    disturbed
+        .iter()
+        .flat_map(mistakes)
+        .for_each(|mistake| eprintln!("not judged, others took the processors: {mistake}"));
     let mistakes: Vec<String> = judged.iter().flat_map(mistakes).collect();
     assert!(mistakes.is_empty(), "\n{}", mistakes.join("\n"));
 }
@@ -101,9 +104,11 @@ fn in_doubt(test: &TestResult) -> bool {
     !codes.is_empty() && codes.iter().all(|code| DOUBTS.contains(code))
 }
 
-/// Whether the hypervisor took so much of the processors that our threads were late, also that which puts files out of the cache.
-fn is_stolen_from(test: &TestResult) -> bool {
-    test.verdict.reasons.iter().any(|reason| reason.code == "steal" && reason.status != Status::Valid)
+/// Whether the verdict says that others took so much of the processors that our threads were late, also that which puts files
+/// out of the cache.
+fn is_disturbed(test: &TestResult) -> bool {
+    let mut reasons = test.verdict.reasons.iter().filter(|reason| reason.status != Status::Valid);
+    reasons.any(|reason| DISTURBED.contains(&reason.code.as_str()))
 }
 
 /// Values of parameters that are plain numbers, beside their defaults, and values that go together; every ten of update_pct
@@ -234,7 +239,7 @@ fn merge(mut plan: Plan, other: Plan) -> Plan {
 pub fn request(engine: &str, drive: Drive, workload: String) -> Request {
     Request {
         workloads: vec![workload],
-        jobs: Some(JOBS.into()),
+        jobs: Some(JOBS.parse().unwrap()),
         drive: Some(drive),
         warmup_s: Some(0.05),
         duration_s: Some(0.2),
@@ -245,29 +250,30 @@ pub fn request(engine: &str, drive: Drive, workload: String) -> Request {
 
 fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Plan, dir: &Path) -> Vec<TestResult> {
     let mut store = Store::open(&dir.join("results.db")).unwrap();
-    let campaign = Campaign {
-        catalog,
-        plan,
-        plan_without: &|drive| panic!("no {drive:?} drive"),
-        target,
-        settings: &crate::support::settings(settings),
+    let mut profile = catalog.profile("XS").unwrap().clone();
+    profile.settings = BTreeMap::from([(target.engine().to_string(), crate::support::settings(settings))]);
+    let request = campaign::Request {
+        target: target.clone(),
+        profile,
+        size_is_of_profile: false,
+        plan: request(target.engine(), Drive::Client, String::new()),
         keep: Keep::No,
-        ask_password: None,
+        password: None,
         name: None,
         labels: BTreeMap::new(),
         command: "every workload".into(),
-        interrupt: &Interrupt::new(),
-        events: &|_: Event<'_>| {},
     };
+    let interrupt = Interrupt::new();
+    let campaign = Campaign { catalog, request: &request, plan, interrupt: &interrupt, events: &|_: Event<'_>| {} };
     let ended = campaign::run(&campaign, &mut store).unwrap();
-    store.tests(ended.run_id).unwrap()
+    store.tests(ended.run_id).unwrap().iter().filter_map(|test| test.measured().cloned()).collect()
 }
 
 /// What is wrong with a test and our mistake.
 fn reasons(test: &TestResult) -> impl Iterator<Item = &Reason> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // With more jobs than processors a job waits between its slices, the longer the more programs there are.
-    let waits = move |reason: &&Reason| reason.code == "little" && test.jobs as usize > processors;
+    let waits = move |reason: &&Reason| reason.code.as_str() == "little" && test.jobs as usize > processors;
     let invalid = test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
     invalid.filter(|reason| MISTAKES.contains(&reason.code.as_str())).filter(move |reason| !waits(reason))
 }

@@ -245,7 +245,7 @@ fn what_cannot_be_exported_is_one_line() {
     let desk = Desk::new();
     let dir = desk.path("scripts").display().to_string();
     desk.run(&format!("export-sql sqlite --output {dir}")).fails(2, &["sqlite: it has no stored routines"]);
-    desk.run(&format!("export-sql oracel --output {dir}")).fails(2, &["'oracel' is no engine"]);
+    desk.run(&format!("export-sql oracel --output {dir}")).fails(2, &["'oracel' is not an engine"]);
     desk.run(&format!("export-sql postgres --size 0 --output {dir}")).fails(2, &["--size"]);
     assert!(!desk.path("scripts").exists(), "nothing is written after an error");
     let line = format!("export-sql postgres --workload SRV-QUERY1 --output {dir}");

@@ -1,7 +1,8 @@
 //! What PostgreSQL's tests try is tried on MariaDB too: a server that dies while loading, passwords that must not be seen.
 
 use crate::cli_existing::{SECRET, assert_password_appears_nowhere};
-use crate::mariadb::{Existing, with_password};
+use crate::mariadb::with_password;
+use crate::servers::Existing;
 use crate::support::{Desk, column, ended, until};
 
 /// 320,000 rows, of which a chunk is a sixteenth or less.
@@ -33,14 +34,14 @@ fn an_existing_mariadb_that_dies_while_loading_is_one_line_and_what_is_in_stays(
     // All of them where there are as many sessions as chunks: only the indexes were missing then.
     assert!((110_001..=320_000).contains(&kept), "{kept} rows are in");
     let again = with_password(&desk, &format!("load {url} {ARGS}"), SECRET).ok();
-    assert!(again.stderr.contains("goes on at"), "{}", again.stderr);
+    assert!(again.stderr.contains("resumes at"), "{}", again.stderr);
     with_password(&desk, &format!("verify {url} {ARGS} --quiet"), SECRET).ok();
     assert_eq!(column(server.admin.as_mut(), "select count(*) from dbdyno.big"), ["320000"]);
 }
 
 #[test]
 fn passwords_for_mariadb_appear_nowhere() {
-    let mut server = Existing::start(&[]);
+    let mut server = Existing::shared();
     server.create_user("secretive", "all");
     assert_password_appears_nowhere(&server.url("secretive"), "MYSQL_PWD");
 }

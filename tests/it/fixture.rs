@@ -5,7 +5,8 @@ use std::path::Path;
 
 use dbdyno::model::{
     Better, Counters, Disclosure, Drive, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures,
-    Reason, RunRecord, RunStatus, SeriesPoint, Snapshot, Status, Tally, TestResult, Verdict,
+    Reason, ReasonCode, RunRecord, RunStatus, Sentence, SeriesPoint, Snapshot, Status, Tally, Test, TestResult,
+    Verdict,
 };
 use dbdyno::store::Store;
 
@@ -27,17 +28,17 @@ pub fn run() -> RunRecord {
         kind: Default::default(),
         provenance: None,
         target: "postgres (private server)".into(),
-        engine: "postgres".into(),
+        engine: Some("postgres".into()),
         suite: "quick".into(),
         labels: map([("host", "lab-1")]),
-        started_at: "2026-03-02T20:15:00Z".into(),
+        started_at: Some("2026-03-02T20:15:00Z".into()),
         ended_at: Some("2026-03-02T20:17:04Z".into()),
         status: RunStatus::Finished,
         version: "0.1.0".into(),
         command: "dbdyno run postgres --suite quick --name nightly".into(),
-        seed: u64::MAX - 1,
-        size_gb: 0.25,
-        data_set_id: "8f2c1a90".into(),
+        seed: Some(u64::MAX - 1),
+        size_gb: Some(0.25),
+        data_set_id: Some("8f2c1a90".into()),
         disclosure: disclosure(),
         plan: serde_json::json!({"selections": [{"workload": "SRV-QUERY1", "window": {"duration_s": 0.1}}]}),
         loads: vec![load("small", 32_000, 9_830_400), load("big", 250_000, 76_800_000)],
@@ -82,6 +83,11 @@ fn load(table: &str, rows: u64, table_bytes: u64) -> LoadResult {
         loaded: true,
         resumed_rows: 0,
     }
+}
+
+/// Tests as reports and results files have them.
+pub fn as_tests(tests: Vec<TestResult>) -> Vec<Test> {
+    tests.into_iter().map(Test::from).collect()
 }
 
 /// Tests of several groups: two ramps, an unknown counter, a conditional and an invalid verdict.
@@ -136,16 +142,20 @@ fn make_time(test: &mut TestResult) {
 }
 
 fn make_conditional(test: &mut TestResult) {
+    let steal = Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+    let unchecked = Sentence::new("contract not checked, {name} is not known here ({because})")
+        .with("because", Sentence::new("commits were not waited for"));
     test.verdict = Verdict::from_reasons(vec![
-        Reason::new(Status::Conditional, "steal", "the host took 4.1 % of the CPU (at most 2 % is allowed)"),
-        Reason::new(Status::Valid, "note", "1 in 16 ops was timed"),
+        Reason::new(Status::Conditional, ReasonCode::Steal, steal.with("share", 0.041)),
+        Reason::new(Status::Valid, ReasonCode::Unchecked, unchecked.with("name", "wal_syncs")),
     ]);
     test.ci_fraction = None;
 }
 
 fn make_invalid(test: &mut TestResult) {
-    let text = "0.8 % of the ops failed (at most 0.1 % is allowed)";
-    test.verdict = Verdict::from_reasons(vec![Reason::new(Status::Invalid, "errors", text)]);
+    let errors = Sentence::new("{share%} of all ops failed ({classes})").with("share", 0.008);
+    let errors = Reason::new(Status::Invalid, ReasonCode::Errors, errors.with("classes", "140 deadlock"));
+    test.verdict = Verdict::from_reasons(vec![errors]);
     test.window.errors.insert("deadlock".into(), 113);
     test.total.errors.insert("deadlock".into(), 140);
     test.first_error = Some("deadlock detected".into());
@@ -194,7 +204,6 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         verdict: Verdict::from_reasons(vec![]),
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
-        published: None,
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },
         window: tally,
     }
@@ -271,6 +280,7 @@ fn window_counters(elapsed_s: f64, ops_per_s: f64, jobs: u32) -> Counters {
         ("os_cpu_steal_s", 0.0),
         ("server_cpu_s", busy_s * 0.96),
         ("self_cpu_s", busy_s * 0.01),
+        ("os_cpu_foreign_s", busy_s * 0.02),
         ("os_disk_reads", ops * 0.01),
         ("os_disk_writes", ops * 0.02),
         ("os_disk_read_bytes", ops * 81.92),
@@ -292,7 +302,7 @@ pub const TESTS: u32 = 200;
 /// Fills a results file with [`RUNS`]; `seconds`: with the series and snapshots of tests of ten seconds.
 pub fn fill(path: &Path, seconds: bool) {
     let template = tests();
-    let tests: Vec<TestResult> = (0..TESTS)
+    let tests: Vec<Test> = (0..TESTS)
         .map(|at| {
             let mut test = template[at as usize % template.len()].clone();
             (test.seq, test.jobs) = (at + 1, 1 << (at / 12 % 6));
@@ -300,7 +310,7 @@ pub fn fill(path: &Path, seconds: bool) {
                 test.series.truncate(1);
                 test.snapshots.clear();
             }
-            test
+            test.into()
         })
         .collect();
     let runs: Vec<(String, RunRecord)> =

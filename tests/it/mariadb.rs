@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use dbdyno::engine::Session;
-use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
 use crate::cli_existing::{SECRET, TYPED_SECRET};
-use crate::support::{
-    Desk, Done, column, directory, ended, finished, free_port, mistakes, signal, start_options, try_session_of, until,
-};
+use crate::servers::Existing;
+use crate::support::{Desk, Done, column, ended, finished, free_port, mistakes, until};
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
 const GROUP: &str = r#"
@@ -109,66 +106,6 @@ fn commits_inside_a_procedure_are_not_waited_for_and_the_verdict_says_so() {
     assert!(naive.iter().any(|test| not_waited_for(test) && test["verdict"]["status"] == "invalid"), "{naive:#?}");
 }
 
-/// A MariaDB server that stands for somebody's existing one: TCP with passwords.
-pub struct Existing {
-    server: Option<PrivateServer>,
-    pub admin: Box<dyn Session>,
-    options: StartOptions,
-    _dir: tempfile::TempDir,
-}
-
-impl Existing {
-    pub fn start(more: &[(&str, &str)]) -> Self {
-        let dir = directory();
-        let base = [("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")];
-        let settings = [&base[..], more].concat();
-        let options = StartOptions { port: Some(free_port()), ..start_options(dir.path(), &settings) };
-        let server = server::start("mariadb", &options).unwrap();
-        let admin = try_session_of("mariadb", &server.url()).unwrap();
-        Existing { server: Some(server), admin, options, _dir: dir }
-    }
-
-    /// Ends it as a power cut would.
-    pub fn kill(&mut self) {
-        let server = self.server.take().unwrap();
-        server.keep_whatever_happens().unwrap();
-        signal(server.pid().unwrap(), rustix::process::Signal::KILL);
-    }
-
-    /// Starts it again, on the files that it left.
-    pub fn start_again(&mut self) {
-        let server = server::start("mariadb", &self.options).unwrap();
-        self.admin = try_session_of("mariadb", &server.url()).unwrap();
-        self.server = Some(server);
-    }
-
-    /// Makes a user with these privileges on our database.
-    pub fn create_user(&mut self, name: &str, privileges: &str) {
-        self.admin.execute(&format!("create user {name}@'127.0.0.1' identified by '{SECRET}'")).unwrap();
-        if !privileges.is_empty() {
-            self.admin.execute(&format!("grant {privileges} on dbdyno.* to {name}@'127.0.0.1'")).unwrap();
-        }
-    }
-
-    pub fn url(&self, name: &str) -> String {
-        format!("mariadb://{name}@127.0.0.1:{}", self.options.port.unwrap())
-    }
-
-    fn databases(&mut self) -> Vec<String> {
-        let own = "select schema_name from information_schema.schemata where schema_name not in \
-            ('mysql', 'sys', 'performance_schema', 'information_schema') order by 1";
-        column(self.admin.as_mut(), own)
-    }
-}
-
-impl Drop for Existing {
-    fn drop(&mut self) {
-        if let Some(server) = self.server.take() {
-            let _ = server.stop_and_remove();
-        }
-    }
-}
-
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
 
 pub fn with_password(desk: &Desk, line: &str, password: &str) -> Done {
@@ -179,7 +116,7 @@ pub fn with_password(desk: &Desk, line: &str, password: &str) -> Done {
 
 #[test]
 fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("tidy", "all");
     let url = server.url("tidy");
     let run = with_password(&desk, &format!("run {url} {ARGS} --format json"), SECRET).ok();
@@ -205,7 +142,7 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
 
 #[test]
 fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("powerless", "");
     let url = server.url("powerless");
     let run = format!("run {url} {ARGS} --quiet");
@@ -223,7 +160,7 @@ fn wrong_passwords_missing_privileges_and_absent_servers_are_one_line() {
 
 #[test]
 fn without_stored_routines_the_client_drives_and_a_line_says_so() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("plain", "select, insert, update, delete, create, drop, index, alter");
     let url = server.url("plain");
     let run = with_password(&desk, &format!("run {url} {ARGS} --format json"), SECRET).ok();
@@ -258,7 +195,7 @@ fn instruments_of_an_existing_server_are_named_in_the_verdict() {
 
 #[test]
 fn a_killed_session_fails_its_test_only() {
-    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    let (desk, mut server) = (Desk::new(), Existing::shared());
     server.create_user("victim", "all");
     let line = format!(
         "run {} --size 0.01 --workload SRV-QUERY1 --workload SRV-QUERY25 --jobs 1 --warmup 0 --duration 2s --quiet \

@@ -44,7 +44,7 @@ fn a_living_dbdyno_that_is_idle_keeps_others_out_and_a_killed_one_does_not() {
         let mut rows = |table: &str| column(session.as_mut(), &format!("select count(*) from dbdyno.{table}"));
         assert_eq!(rows("small"), ["16000"], "{}", server.engine);
         for line in [format!("run {url} {TINY} --quiet"), format!("clean {url}")] {
-            desk.run(&line).fails(3, &["another dbdyno is at work in this database"]);
+            desk.run(&line).fails(3, &["another dbdyno is using this database"]);
         }
         assert_eq!(rows("small"), ["16000"], "{}", server.engine);
         first.now();

@@ -9,6 +9,7 @@ use dbdyno::engine::Session;
 use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
+use crate::leftovers::Directory;
 use crate::support::{
     Desk, assert_run_schema, directory, newest_postgres, postgres_with_collector, servers, session, start_options,
 };
@@ -19,7 +20,7 @@ fn versions() -> Vec<Option<PathBuf>> {
 }
 
 /// A server of these programs with everything timed.
-fn start(server_bin: Option<&Path>) -> (PrivateServer, tempfile::TempDir) {
+fn start(server_bin: Option<&Path>) -> (PrivateServer, Directory) {
     let dir = directory();
     let settings = [("shared_buffers", "16MB"), ("track_io_timing", "on"), ("track_wal_io_timing", "on")];
     let server_bin = server_bin.map(Path::to_path_buf);
@@ -52,7 +53,7 @@ fn documented() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for line in database.lines().filter(|line| line.starts_with('|')) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        if cells.len() >= 4 && !cells[3].is_empty() && cells[3] != "-" {
+        if cells.len() >= 3 && !cells[2].is_empty() && cells[2] != "-" {
             names.extend(cells[0].split(',').map(|name| name.trim().to_string()));
         }
     }
@@ -149,7 +150,7 @@ fn what_is_fetched_is_not_fetched_again_and_what_is_missing_is_said() {
     fetch.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", &empty);
     crate::support::finished(fetch, "fetch without Maven")
         .fails(3, &["mvn cannot be run", "install the package maven"]);
-    desk.run("server fetch postgres --version 18/..").fails(2, &["--version: '18/..' is no version"]);
+    desk.run("server fetch postgres --version 18/..").fails(2, &["--version: '18/..' is not a valid version"]);
     desk.run("server fetch sqlite").fails(2, &["no private server of this engine"]);
     assert!(std::fs::read_dir(empty.join("dbdyno")).map_or(0, Iterator::count) == 0, "a failed fetch leaves nothing");
 }

@@ -11,8 +11,9 @@ use dbdyno::engine::{
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{Bind, BoundStatement, Branch, Commit, Counters, Expr, Facts, JobCode, Tally, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
+use secrecy::SecretString;
 
-use crate::support::{directory, free_port, start_options};
+use crate::support::{directory, free_port, is_alive, start_options};
 
 const ROWS: RowFunction = RowFunction { table_rows: 8000, seed: 42 };
 const TABLE: &str = "create table dbdyno.t (id bigint primary key, key25 int, key125 int, key320 int, region int, \
@@ -112,16 +113,11 @@ fn refused(kind: &Kind, data_dir: &Path, port: Option<u16>) -> dbdyno::error::Er
     server::start(kind.engine, &options(kind, data_dir, port)).err().unwrap()
 }
 
-fn open(url: &str, ask: Option<fn(&str) -> Option<String>>, access: Access) -> Result<Box<dyn Database>, EngineError> {
+fn open(url: &str, password: Option<SecretString>, access: Access) -> Result<Box<dyn Database>, EngineError> {
     let engine = url.split_once("://").unwrap().0;
     let target = Target::Existing { engine: engine.into(), url: url.into() };
-    let to = ConnectTo { target, file: None, url: Some(url.into()), ask_password: ask, settings: BTreeMap::new() };
+    let to = ConnectTo { target, file: None, url: Some(url.into()), password, settings: BTreeMap::new() };
     engine::find(engine).unwrap().open(&to, access)
-}
-
-fn is_alive(pid: u32) -> bool {
-    // A killed process whose new parent has not asked for its end is gone too.
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 /// Gives `slices` slices of 100 ops; `before` is called with the number of each slice.
@@ -297,21 +293,20 @@ fn passwords_and_privileges_are_checked_before_anything_is_created() {
         let mut session = admin.session().unwrap();
         session.execute(create).unwrap();
         let url = format!("{}://ann@127.0.0.1:{port}/{}", kind.engine, kind.database);
-        let right: fn(&str) -> Option<String> = |_| Some("right".into());
-        let wrong: fn(&str) -> Option<String> = |_| Some("wr0ng".into());
-        let error = open(&url, Some(wrong), Access::Provision).err().unwrap();
+        let right = || Some("right".into());
+        let error = open(&url, Some("wr0ng".into()), Access::Provision).err().unwrap();
         assert_eq!(error.class, ErrorClass::Denied);
         assert!(!format!("{error:?}").contains("wr0ng"));
-        assert_eq!(open(&url, None, Access::Provision).err().unwrap().class, ErrorClass::Denied);
-        let error = open(&url, Some(right), Access::Provision).err().unwrap();
+        assert_eq!(open(&url, None, Access::Provision).err().unwrap().class, ErrorClass::NoPassword);
+        let error = open(&url, right(), Access::Provision).err().unwrap();
         assert_eq!(error.class, ErrorClass::Privilege);
         assert!(error.advice.as_ref().unwrap().contains(grant), "{error:?}");
         assert_eq!(count(&*admin, OURS), 0, "{}: nothing was created", kind.engine);
         session.execute(grant).unwrap();
-        let database = open(&url, Some(right), Access::Provision).unwrap();
+        let database = open(&url, right(), Access::Provision).unwrap();
         database.session().unwrap().execute(TABLE).unwrap();
         session.execute(spoil).unwrap();
-        assert_eq!(open(&url, Some(right), Access::Provision).err().unwrap().class, ErrorClass::Denied);
+        assert_eq!(open(&url, right(), Access::Provision).err().unwrap().class, ErrorClass::Denied);
         drop(session);
         server.stop_and_remove().unwrap();
     }

@@ -1,8 +1,74 @@
 //! Probes on this host: real values that move.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-use dbdyno::probe::{self, ProbeContext, ProbeSet};
+use dbdyno::host;
+use dbdyno::probe::{ProbeContext, ProbeSet};
+
+use crate::support::{Desk, cpu_s, until};
+
+/// Programs of others, one for each processor. They end with the test, also if it is killed.
+struct Neighbours(Vec<Child>);
+
+impl Neighbours {
+    fn at_work() -> Neighbours {
+        let script = "while kill -0 $0; do i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done; done";
+        let own = std::process::id().to_string();
+        let start = |_| Command::new("sh").args(["-c", script, &own]).stderr(Stdio::null()).spawn().unwrap();
+        let neighbours = Neighbours((0..std::thread::available_parallelism().unwrap().get()).map(start).collect());
+        let works = |child: &Child| cpu_s(child.id()).is_some_and(|s| s > 0.05);
+        until("the neighbours work", || neighbours.0.iter().all(works));
+        neighbours
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+    }
+}
+
+#[test]
+fn a_busy_neighbour_lowers_the_verdict_whether_the_database_is_a_server_or_within_us() {
+    let _neighbours = Neighbours::at_work();
+    let desk = Desk::new();
+    for target in ["sqlite", "postgres"] {
+        let line =
+            format!("run {target} --size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 2s --format json");
+        let test = &desk.run(&line).ok().json()["tests"][0];
+        assert_ne!(test["verdict"]["status"], "valid");
+        let reasons = test["verdict"]["reasons"].as_array().unwrap();
+        let foreign = reasons.iter().find(|reason| reason["code"] == "foreign-load");
+        let foreign = foreign.unwrap_or_else(|| panic!("{target}: {reasons:#?}"));
+        assert_eq!(foreign["status"], "conditional");
+        assert!(foreign["text"].as_str().unwrap().starts_with("other programs used "), "{foreign}");
+    }
+}
+
+#[test]
+fn the_time_of_a_servers_processes_that_ended_stays_its_own() {
+    let script =
+        "for n in 1 2 3; do sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo $n; done; read end";
+    let mut server = Command::new("sh");
+    let mut server = server.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut probes = ProbeSet::host(&ProbeContext { server_pids: &[server.id()], ..ProbeContext::default() });
+    let mut used = move || probes.read().counters.get("server_cpu_s").unwrap();
+    let mut before = used();
+    for line in BufReader::new(server.stdout.take().unwrap()).lines().take(3) {
+        let now = used();
+        assert!(now > before, "child {}: {now} s after {before} s", line.unwrap());
+        before = now;
+    }
+    // The shell itself did next to nothing: it waited.
+    let own_s = cpu_s(server.id()).unwrap();
+    server.stdin.take();
+    server.wait().unwrap();
+    assert!(before > 3.0 * own_s, "{before} s, of which {own_s} s of the parent");
+}
 
 #[test]
 fn the_host_is_read_and_cpu_time_moves() {
@@ -23,9 +89,9 @@ fn the_host_is_read_and_cpu_time_moves() {
 
 #[test]
 fn the_disclosure_has_its_sections() {
-    let disclosure = probe::host(Some(Path::new(".")));
+    let disclosure = host::disclosure(Some(Path::new(".")));
     for (section, key) in [("hardware", "threads"), ("os", "kernel"), ("storage", "file_system"), ("dbdyno", "version")]
     {
-        assert_ne!(disclosure.get(section, key), "unknown", "{section}.{key}");
+        assert!(disclosure.get(section, key).is_some(), "{section}.{key}");
     }
 }

@@ -64,10 +64,39 @@ fn a_rate_that_is_not_printed_is_null() {
 }
 
 #[test]
+fn what_a_publication_does_not_print_is_said_so_and_nothing_else() {
+    let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
+    for name in ["datasheet", "kpm"] {
+        let report = REPORTS.iter().find(|report| report.name() == name).unwrap();
+        let page = reports::rendered(*text, &report.build(&platform("ibm-e870")), Options::plain(400));
+        assert!(page.contains("the source does not print it"), "{page}");
+        for ours in ["op was completed", "too few", "no test at one job", "not known here", "measured at one number"] {
+            assert!(!page.contains(ours), "{name} says '{ours}' of a publication:\n{page}");
+        }
+    }
+}
+
+#[test]
+fn printed_figures_have_the_digits_of_the_source() {
+    let report = REPORTS.iter().find(|report| report.name() == "points").unwrap();
+    let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
+    let input = platform("ibm-e870");
+    let page = reports::rendered(*text, &report.build(&input), Options::plain(400));
+    let values: Vec<f64> = input.runs[0]
+        .tests
+        .iter()
+        .flat_map(|test| &test.published().unwrap().published.figures)
+        .map(|figure| figure.value)
+        .collect();
+    let whole = values.iter().filter(|value| value.fract() == 0.0).count();
+    assert!(whole > 20 && !page.contains(".0  "), "whole numbers are printed whole:\n{page}");
+}
+
+#[test]
 fn a_test_without_an_op_says_so() {
     let mut test = fixture::tests().remove(0);
     (test.window.ops, test.kpm_value) = (0, None);
-    let input = Input { runs: vec![RunTests { run: fixture::run(), tests: vec![test] }], ..reports::input() };
+    let input = Input { runs: vec![RunTests { run: fixture::run(), tests: vec![test.into()] }], ..reports::input() };
     let report = REPORTS.iter().find(|report| report.name() == "kpm").unwrap();
     let text = FORMATS.iter().find(|format| format.name() == "text").unwrap();
     let page = reports::rendered(*text, &report.build(&input), Options::plain(200));

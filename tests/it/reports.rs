@@ -25,7 +25,8 @@ pub fn input() -> Input {
         of(Some(Form::Transactions), "TP", "transactions"),
         of(Some(Form::Reads), "STO", "STO"),
     ];
-    Input { runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }], groups, ..Input::default() }
+    let runs = vec![RunTests { run: fixture::run(), tests: fixture::as_tests(fixture::tests()) }];
+    Input { runs, groups, key_settings: dbdyno::engine::key_settings(), ..Input::default() }
 }
 
 pub fn rendered(format: &dyn Format, document: &Document, options: Options) -> String {
@@ -55,7 +56,7 @@ fn input_for(subject: Subject) -> Input {
 }
 
 /// The conditional test, with a plan that holds its claims and its SQL.
-fn one_test() -> Input {
+pub fn one_test() -> Input {
     let (mut run, test) = (fixture::run(), fixture::tests().remove(3));
     run.plan = json!({"selections": [{
         "workload": test.workload, "hash": test.hash,
@@ -64,7 +65,11 @@ fn one_test() -> Input {
                        {"what": "index_scans", "equals": "ops", "because": "lookups are missing"}],
         "sql": [{"caption": "each op, prepared", "sql": "select *\nfrom small\nwhere id < $1"}],
     }]});
-    Input { runs: vec![RunTests { run, tests: vec![test] }], command: "dbdyno report test 7:4".into(), ..input() }
+    Input {
+        runs: vec![RunTests { run, tests: vec![test.into()] }],
+        command: "dbdyno report test 7:4".into(),
+        ..input()
+    }
 }
 
 /// A catalogue of one workload and one suite.
@@ -169,7 +174,7 @@ fn rows_have_as_many_cells_as_the_table_has_columns() {
 fn the_document_of_a_run_is_valid_against_its_schema() {
     let schema = fs::read_to_string(root().join("docs/schema/run.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let document = run_json::document(&fixture::run(), &fixture::tests());
+    let document = run_json::document(&fixture::run(), &fixture::as_tests(fixture::tests()));
     let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
     let mut wrong = document.clone();
@@ -182,7 +187,7 @@ fn the_document_of_a_run_is_valid_against_its_schema() {
 
 #[test]
 fn the_document_of_a_run_gives_the_figures() {
-    let document = run_json::document(&fixture::run(), &fixture::tests());
+    let document = run_json::document(&fixture::run(), &fixture::as_tests(fixture::tests()));
     let test = &document["tests"][2];
     assert_eq!(
         (&document["run_id"], &test["workload"], &test["unit"]),

@@ -7,7 +7,8 @@ use dbdyno::engine::{self, Access, ConnectTo};
 use dbdyno::model::Target;
 use rustix::process::Signal;
 
-use crate::support::{Desk, PRIVATE, Server, column, ended, signal, try_session, until};
+use crate::servers::Server;
+use crate::support::{Desk, PRIVATE, column, ended, signal, try_session, until};
 
 const CHUNKS: &str = "select coalesce(sum(last_id - first_id + 1), 0) from dbdyno.state_chunks";
 /// 320,000 rows, of which a chunk is a sixteenth or less.
@@ -33,7 +34,7 @@ fn noted_in_mariadb(directory: &Path) -> i64 {
     };
     let url = format!("mariadb://dbdyno@/?socket={}&auth=none", socket.display().to_string().replace('/', "%2F"));
     let target = Target::Existing { engine: "mariadb".into(), url: url.clone() };
-    let to = ConnectTo { target, file: None, url: Some(url), ask_password: None, settings: BTreeMap::new() };
+    let to = ConnectTo { target, file: None, url: Some(url), password: None, settings: BTreeMap::new() };
     let database = engine::find("mariadb").and_then(|engine| engine.open(&to, Access::Inspect).ok());
     let rows = database.and_then(|database| database.session().ok()?.query(CHUNKS, &[]).ok());
     rows.and_then(|rows| rows.scalar()?.parse().ok()).unwrap_or(0)
@@ -58,7 +59,7 @@ fn kill_and_go_on(desk: &Desk, target: &str, noted: &dyn Fn() -> i64) {
 
 #[track_caller]
 fn assert_went_on(stderr: &str) {
-    let line = stderr.lines().find(|line| line.contains("goes on at"));
+    let line = stderr.lines().find(|line| line.contains("resumes at"));
     let percent = line.and_then(|line| line.split(" at ").nth(1)?.split(' ').next()?.parse::<u64>().ok());
     assert!(percent.is_some_and(|percent| (33..=100).contains(&percent)), "{stderr}");
     assert!(stderr.contains("rows in") && stderr.contains("verified"), "{stderr}");

@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 
 use crate::cli_existing::SECRET;
-use crate::support::{Desk, Done, PRIVATE, Server, finished};
+use crate::servers::Server;
+use crate::support::{Desk, Done, PRIVATE, finished};
 
 const ARGS: &str = "--size 0.01 --warmup 0 --duration 300ms --format json";
 
@@ -66,7 +67,7 @@ fn jobs_that_an_existing_server_has_no_room_for_are_refused_before_anything_is_m
 
 #[test]
 fn a_server_with_room_for_few_sessions_is_loaded_by_those_that_it_takes() {
-    let (desk, server) = (Desk::new(), Server::start());
+    let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("narrow", SECRET, true);
     let limit = |sessions: u32| {
         let sql = format!("alter role narrow connection limit {sessions}");
@@ -89,8 +90,9 @@ fn a_server_with_room_for_few_sessions_is_loaded_by_those_that_it_takes() {
 
 #[test]
 fn steps_of_a_suite_that_an_existing_server_has_no_room_for_are_left_out_with_one_line() {
-    let (desk, server) = (Desk::new(), Server::start());
+    let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("guest", SECRET, true);
+    server.admin("postgres").execute("alter role guest connection limit 37").unwrap();
     std::fs::create_dir_all(desk.path("own/suites")).unwrap();
     let suite = "id = 'wide'\ntitle = 'wide'\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,64,128'\n";
     std::fs::write(desk.path("own/suites/wide.toml"), suite).unwrap();

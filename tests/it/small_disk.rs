@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::leftovers::Directory;
 use crate::support::{directory, until};
 
 /// The variable that says: here we may mount, so that not being able to is a failure (`.ci/run`).
@@ -14,7 +15,7 @@ const LEAST_BYTES: u64 = 4096;
 pub struct SmallDisk {
     path: PathBuf,
     megabytes: u64,
-    _dir: tempfile::TempDir,
+    _dir: Directory,
 }
 
 impl SmallDisk {

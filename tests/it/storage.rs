@@ -1,13 +1,13 @@
 //! Not cached means not cached, and what a cached look-up reads: judged from real runs.
 
-use dbdyno::catalog::Catalog;
+use dbdyno::catalog::{Catalog, Profile};
 use dbdyno::engine::Session;
 use dbdyno::model::{Drive, JobCode, PartPlan};
 use dbdyno::{plan, sql};
 
 use crate::every_workload::request;
-use crate::mariadb::Existing;
-use crate::support::{Desk, Server, column, finished, mistakes, until};
+use crate::servers::{Existing, Server};
+use crate::support::{Desk, column, finished, mistakes, until};
 use serde_json::Value;
 
 /// Every engine that keeps its tables on this host.
@@ -15,9 +15,9 @@ const TARGETS: [&str; 3] = ["sqlite", "postgres", "mariadb"];
 /// Lines of the profile XS and what is in their place: caches that hold the small table of a tenth of a gigabyte, not the big.
 const SMALLER: [[&str; 2]; 5] = [
     ["id = \"XS\"", "id = \"TINY\""],
-    ["shared_buffers = \"128MB\"", "shared_buffers = \"16MB\""],
-    ["innodb_buffer_pool_size = \"128M\"", "innodb_buffer_pool_size = \"16M\""],
-    ["aria_pagecache_buffer_size = \"128M\"", "aria_pagecache_buffer_size = \"8M\""],
+    ["shared_buffers = \"64MB\"", "shared_buffers = \"16MB\""],
+    ["innodb_buffer_pool_size = \"64M\"", "innodb_buffer_pool_size = \"16M\""],
+    ["aria_pagecache_buffer_size = \"64M\"", "aria_pagecache_buffer_size = \"8M\""],
     ["cache_mb = \"16\"", "cache_mb = \"6\""],
 ];
 
@@ -35,7 +35,7 @@ fn tests(line: &str) -> Vec<Value> {
 /// The tests of a short run whose caches are small; `changed` are lines of the profile beside [`SMALLER`].
 fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
     let desk = Desk::new();
-    let mut profile = std::fs::read_to_string("catalog/profiles/XS.toml").unwrap();
+    let mut profile = own_profile(Catalog::embedded().unwrap().profile("XS").unwrap());
     for [from, to] in SMALLER.iter().chain(changed) {
         assert!(profile.contains(from), "{from}");
         profile = profile.replace(from, to);
@@ -43,6 +43,17 @@ fn with_small_caches(line: &str, changed: &[[&str; 2]]) -> Vec<Value> {
     std::fs::create_dir_all(desk.path("catalog/profiles")).unwrap();
     std::fs::write(desk.path("catalog/profiles/TINY.toml"), profile).unwrap();
     run(&desk, &format!("{line} --profile TINY --catalog {}", desk.path("catalog").display()))
+}
+
+/// A profile as the file of a user's own.
+fn own_profile(profile: &Profile) -> String {
+    let mut text = format!("id = \"{}\"\ntitle = \"\"\nsize_gb = {}\n", profile.id, profile.size_gb);
+    text += &format!("cache_mb = {}\n", profile.cache_mb.unwrap());
+    for (engine, settings) in &profile.settings {
+        text += &format!("[settings.{engine}]\n");
+        settings.iter().for_each(|(name, value)| text += &format!("{name} = \"{value}\"\n"));
+    }
+    text
 }
 
 fn run(desk: &Desk, line: &str) -> Vec<Value> {
@@ -209,7 +220,7 @@ fn one_op(part: &PartPlan, session: &mut dyn Session) {
 
 #[test]
 fn an_op_of_the_writer_test_dirties_a_block_per_row_on_mariadb() {
-    let mut server = Existing::start(&[]);
+    let mut server = Existing::shared();
     let session = server.admin.as_mut();
     session.execute("create database dbdyno").unwrap();
     session.execute("use dbdyno").unwrap();

@@ -47,7 +47,7 @@ fn a_run_and_its_tests_are_read_back_as_they_were_written() {
     assert_eq!(store.run("last").unwrap(), expected);
     assert_eq!(store.run("nightly").unwrap(), expected);
     assert_eq!(store.run(&id.to_string()).unwrap(), expected);
-    assert_eq!(store.tests(id).unwrap(), fixture::tests());
+    assert_eq!(store.tests(id).unwrap(), fixture::as_tests(fixture::tests()));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn deleting_a_run_leaves_nothing_of_it_and_nothing_of_others_goes() {
     let (_dir, mut store, first) = filled();
     let second = add(&mut store, fixture::run());
     store.delete(first).unwrap();
-    assert_eq!(store.tests(second).unwrap(), fixture::tests());
+    assert_eq!(store.tests(second).unwrap(), fixture::as_tests(fixture::tests()));
     let connection = Connection::open(store.path()).unwrap();
     for (table, rows) in [("run", 1), ("load", 2), ("test", 12), ("series", 144), ("snapshot", 48)] {
         let sql = format!("SELECT count(*) FROM {table}");
@@ -103,7 +103,7 @@ fn a_test_that_cannot_be_stored_leaves_no_part_of_it() {
     test.series[5].ops = 1.0;
     test.counters.set("rate", f64::INFINITY);
     store.save_test(id, &test).unwrap();
-    assert_eq!(store.tests(id).unwrap()[12].counters.get("rate"), None, "no number is unknown");
+    assert_eq!(store.tests(id).unwrap()[12].measured().unwrap().counters.get("rate"), None, "no number is unknown");
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn files_that_are_not_ours_or_damaged_or_newer_are_refused_unchanged() {
     let dir = TempDir::new().unwrap();
     let path = |name: &str| dir.path().join(name);
     fs::write(path("text"), "no database at all, just a text that is long enough".repeat(40)).unwrap();
-    assert!(refused(&path("text")).what.contains("no dbdyno results file"));
+    assert!(refused(&path("text")).what.contains("not a dbdyno results file"));
     Connection::open(path("foreign")).unwrap().execute("CREATE TABLE t (a)", []).unwrap();
-    assert!(refused(&path("foreign")).what.contains("no dbdyno results file"));
+    assert!(refused(&path("foreign")).what.contains("not a dbdyno results file"));
     drop(Store::open(&path("newer")).unwrap());
     Connection::open(path("newer")).unwrap().pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
     let newer = refused(&path("newer"));
@@ -221,11 +221,11 @@ fn a_bad_import_is_refused_with_its_line_and_imports_nothing() {
     let newer = text.replacen("\"format\":2", "\"format\":3", 1);
     let cases = [
         (String::new(), "runs.jsonl:1: is empty"),
-        ("{}".into(), "runs.jsonl:1: is no export"),
+        ("{}".into(), "runs.jsonl:1: is not an export"),
         (newer, "runs.jsonl:1: was written by a newer dbdyno"),
         (lines[..5].join("\n"), "runs.jsonl:5: the file ends here"),
         (text[..text.len() / 2].to_owned(), "damaged line"),
-        (without(1), "runs.jsonl:2: this line must not stand here"),
+        (without(1), "runs.jsonl:2: this line is out of place"),
         (without(4), "runs.jsonl:14: 1 runs and 11 tests, but 1 and 12 were written"),
         (text.replacen("\"seq\":3", "\"seq\":2", 1), "runs.jsonl:5: does not fit"),
     ];
@@ -260,7 +260,7 @@ fn the_document_explains_every_table_and_column_and_no_other() {
     assert_eq!(documented, actual);
 }
 
-/// `table.column` for every row of a table under a heading "## `table`" whose first cell is "`column`".
+/// `table.column` for every column that the first cells of the tables under a heading "## `table`" name.
 fn documented_columns() -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/results-file.md");
     let text = fs::read_to_string(path).unwrap();
@@ -269,8 +269,8 @@ fn documented_columns() -> Vec<String> {
     for line in text.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
             table = heading.trim_matches('`').to_owned();
-        } else if let Some(column) = line.strip_prefix("| `").and_then(|rest| rest.split('`').next()) {
-            columns.push(format!("{table}.{column}"));
+        } else if let Some(cell) = line.strip_prefix("| `").and_then(|row| row.split(" |").next()) {
+            columns.extend(cell.split(", ").map(|column| format!("{table}.{}", column.trim_matches('`'))));
         }
     }
     columns
@@ -286,7 +286,7 @@ fn a_file_of_the_first_schema_is_brought_up_to_date_and_its_runs_were_measured()
     drop(connection);
     let store = Store::open(&path).unwrap();
     assert_eq!(store.run("last").unwrap(), RunRecord { id, ..fixture::run() });
-    assert_eq!(store.tests(id).unwrap(), fixture::tests());
+    assert_eq!(store.tests(id).unwrap(), fixture::as_tests(fixture::tests()));
 }
 
 /// A command of the program by a user who may read what is ours but not write it.
@@ -359,5 +359,5 @@ fn an_export_of_the_first_format_is_read() {
     let (_dir, store, outcome) = imported(&text);
     outcome.unwrap();
     assert_eq!(store.run("last").unwrap().kind, dbdyno::model::RunKind::Measured);
-    assert_eq!(store.tests(1).unwrap(), fixture::tests());
+    assert_eq!(store.tests(1).unwrap(), fixture::as_tests(fixture::tests()));
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dbdyno::catalog::{Catalog, SuiteEntry};
-use dbdyno::model::Expr;
 use dbdyno::model::rows::table_rows;
+use dbdyno::model::{Expr, Ramp};
 use serde_json::Value;
 
 use crate::support::{Desk, assert_run_schema};
@@ -79,7 +79,8 @@ fn the_load_tests_fill_the_tables_of_the_publication() {
 }
 
 fn jobs(test: &SuiteEntry) -> Vec<f64> {
-    test.jobs.as_deref().unwrap().split(',').map(|jobs| jobs.parse().unwrap()).collect()
+    let Ramp::Fixed(jobs) = test.jobs.as_ref().unwrap().on(1).unwrap() else { panic!("a list") };
+    jobs.into_iter().map(f64::from).collect()
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn a_suite_is_shown_with_what_its_tests_correspond_to() {
     let of = |id: &str| listed["suites"].as_array().unwrap().iter().find(|suite| suite["id"] == id).unwrap().clone();
     assert_eq!(of("orabench")["entries"][0]["corresponds_to"], "CPU-LOOP");
     desk.run("show suite orabensh").fails(2, &["did you mean orabench"]);
-    desk.run("run --suite orabench --time-scale 0").fails(2, &["--time-scale: 0 is no factor"]);
+    desk.run("run --suite orabench --time-scale 0").fails(2, &["--time-scale: 0.0 is not a valid factor"]);
 }
 
 const PUBLISHED: [&str; 3] = ["orabench", "benchware", "peakmarks"];

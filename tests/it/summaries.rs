@@ -1,7 +1,8 @@
 //! Management summary, datasheet and prices in both languages, against files that people have read.
 
+use dbdyno::analysis::compare::{Kind, Side, compare};
 use dbdyno::analysis::price::PriceList;
-use dbdyno::model::Drive;
+use dbdyno::model::{Drive, Reason, ReasonCode, Status, Test, TestResult, Verdict};
 use dbdyno::report::{FORMATS, Input, Language, Options, REPORTS, RunTests};
 
 use crate::reports::{golden, input, rendered};
@@ -16,12 +17,13 @@ fn text(report: &str, input: &Input) -> String {
 
 /// The fixture run against one of other figures: 40 % less in queries, 1 % less (within the noise) in scans.
 fn two_runs() -> Input {
-    let mut other = RunTests { run: fixture::run(), tests: fixture::tests() };
-    (other.run.id, other.run.name) = (8, Some("other".into()));
-    for test in &mut other.tests {
+    let (mut run, mut tests) = (fixture::run(), fixture::tests());
+    (run.id, run.name) = (8, Some("other".into()));
+    for test in &mut tests {
         let factor = if test.workload == "SRV-QUERY1" { 0.6 } else { 0.99 };
         test.kpm_value = test.kpm_value.map(|value| value * factor);
     }
+    let other = RunTests { run, tests: fixture::as_tests(tests) };
     let mut input = input();
     input.runs.push(other);
     input
@@ -46,8 +48,29 @@ fn summaries_and_datasheets_are_as_they_were_read_in_both_languages() {
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
 }
 
-/// Digits of a text, in order: what both languages must share.
+#[test]
+fn what_a_suite_notes_stands_in_the_summary() {
+    let mut input = input();
+    input.runs[0].run.plan["note"] = "windows too short for figures to be quoted".into();
+    for (language, said) in [
+        (Language::English, "Note: windows too short for figures to be quoted."),
+        (Language::German, "Beachten: zu kurz, um die Zahlen zu zitieren."),
+    ] {
+        input.language = language;
+        let summary = text("summary", &input).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(summary.contains(said), "{summary}");
+    }
+}
+
+/// A day as either language writes it.
+fn is_day(word: &str) -> bool {
+    let digits = word.trim_end_matches(['.', ',']).split(['-', '.']).map(str::len).collect::<Vec<_>>();
+    digits == [4, 2, 2] || digits == [2, 2, 4]
+}
+
+/// Digits of a text, in order: what both languages must share. Their days have another order.
 fn figures(text: &str) -> Vec<String> {
+    let text = text.split_whitespace().filter(|word| !is_day(word)).collect::<Vec<_>>().join(" ");
     let words = text.split(|character: char| !(character.is_ascii_digit() || ".,".contains(character)));
     let digits = words.map(|word| word.chars().filter(char::is_ascii_digit).collect::<String>());
     let mut figures: Vec<String> = digits.filter(|word| !word.is_empty()).collect();
@@ -70,18 +93,103 @@ fn published_figures_are_put_in_order_without_a_claim() {
     let summary = text("summary", &heatmaps::input());
     let words = summary.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("The figures of publications have no intervals."), "{words}");
-    // Tables 5, 7, 9 and 11: 31 rows, counted from the CSV file by another program.
-    let order = "31 comparable figures: dl380-bm is ahead in 15, dl380-esxi is ahead in 4, dl380-rhv is ahead in 1, \
-                 ibm-e870 is ahead in 1; in 10 nobody is ahead alone.";
+    // Tables 5, 7, 9 and 11: of 32 rows 20 without a flagged figure (T133 is a misprint), counted from the CSV file by another program.
+    let order = "20 comparable figures, as printed: dl380-bm is ahead in 10, dl380-esxi is ahead in 4, dl380-rhv is ahead \
+                 in 1, ibm-e870 is ahead in 1; in 4 nobody is ahead alone. 12 figures are left out,";
     assert!(words.contains(order), "{words}");
     assert!(!words.contains("at least x"), "{words}");
+}
+
+fn words(input: &Input) -> String {
+    text("summary", input).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_mean_is_that_of_the_figures_that_are_valid_on_all_platforms() {
+    let words = words(&heatmaps::input());
+    let speed = words.split("Speed (one job), ").nth(1).unwrap().split("Throughput (").next().unwrap();
+    // Of 33 rows 20 hold a flagged figure. IBM E870 has 68 % of the best over all, 44.5 % over the 13 others, by another
+    // program, and is ahead in none of them.
+    assert!(speed.starts_with("13 comparable figures, as printed: "), "{speed}");
+    assert!(speed.contains("20 figures are left out, because not every platform has a valid value: "), "{speed}");
+    assert!(speed.contains("ibm-e870 44 %") && !speed.contains("ibm-e870 is ahead"), "{speed}");
+}
+
+#[test]
+fn an_outlier_that_its_own_footnote_rejects_is_not_ahead() {
+    let names = ["1tb", "2tb", "4tb", "8tb", "12tb", "16tb", "24tb"].map(|size| format!("exadata-x5-2-qr-hc-{size}"));
+    let input = heatmaps::published_runs(&names.each_ref().map(String::as_str));
+    let words = words(&input);
+    assert!(!words.contains("x77.79") && !words.contains("3,267"), "{words}");
+    let none = "Speed (one job): no figure supports a statement about who is ahead. 1 figure is left out";
+    assert!(words.contains(none), "{words}");
+    let heatmap = text("heatmap", &input);
+    assert!(heatmap.contains("3,267?") && !heatmap.contains("3,267?*"), "{heatmap}");
+    // Of 24 TB the best throughput is doubtful: 172 tps are the best of the others, and no measure of the distance.
+    assert!(words.contains("passed-over in 1") && !words.contains("x133"), "{words}");
+    assert!(heatmap.contains("172.0?"), "{heatmap}");
+}
+
+#[test]
+fn the_mean_of_a_group_is_that_of_its_valid_figures() {
+    let input = heatmaps::published_runs(&["dl380-bm", "ibm-e870"]);
+    let side = |at: usize| Side { name: "", run: &input.runs[at].run, tests: &input.runs[at].tests, price: None };
+    let found = compare(&side(0), &side(1), &[]);
+    let mean = found.groups.iter().find(|mean| mean.group == "SRV" && mean.kind == Kind::Throughput).unwrap();
+    // Over all 14 it is 0.942, by another program.
+    assert!((mean.ratio - 0.9076).abs() < 5e-5, "{mean:?}");
+    assert_eq!((mean.workloads, mean.left_out), (6, 8));
+}
+
+/// A published platform, and SQLite measured with so few ops that their interval is wide.
+fn published_and_sqlite(ops: u64) -> Input {
+    let mut input = heatmaps::published_runs(&["dl380-bm"]);
+    let printed = input.runs[0].tests.iter().find(|test| test.asked_as() == Some("T621")).unwrap().clone();
+    let mut test = fixture::tests().remove(1);
+    (test.workload, test.group, test.jobs) = (printed.workload().into(), printed.group().into(), 1);
+    (test.chosen, test.params, test.drive) = (printed.chosen().clone(), printed.params().clone(), printed.drive());
+    (test.kpm, test.kpm_value, test.revision) = (printed.kpm().clone(), Some(1e9), printed.revision());
+    (test.window.ops, test.asked_as) = (ops, None);
+    test.verdict = if ops < 5 {
+        Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Samples, "4 ops in the window")])
+    } else {
+        Verdict::from_reasons(vec![])
+    };
+    let mut run = fixture::run();
+    (run.name, run.engine) = (Some("sqlite".into()), Some("sqlite".into()));
+    input.runs.push(RunTests { run, tests: vec![test.into()] });
+    input
+}
+
+#[test]
+fn a_figure_of_four_ops_is_not_ahead_of_a_publication_nor_is_one_of_many() {
+    for (ops, reasons) in [(4, "samples in 1"), (100_000, "origin in 1")] {
+        let words = words(&published_and_sqlite(ops));
+        assert!(!words.contains("is ahead in") && words.contains(reasons), "{ops}: {words}");
+        let heatmap = text("heatmap", &published_and_sqlite(ops));
+        let row = heatmap.lines().find(|line| line.contains("1,000,000,000?")).unwrap();
+        assert!(!row.contains('*'), "{row}");
+    }
+}
+
+#[test]
+fn limits_and_growth_are_those_of_valid_tests() {
+    let mut input = input();
+    let stolen = || Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "stolen")]);
+    let tests = fixture::tests().into_iter().map(|test| TestResult { verdict: stolen(), ..test });
+    input.runs[0].tests = fixture::as_tests(tests.collect());
+    let words = words(&input);
+    for claim in ["the limit was", "still rising", "No limit was found", "(x"] {
+        assert!(!words.contains(claim), "{claim}: {words}");
+    }
+    assert!(words.contains("8 throughputs say nothing about limits, because they are not valid."), "{words}");
 }
 
 #[test]
 fn nobody_is_ahead_inside_the_noise() {
     let summary = text("summary", &two_runs());
     let words = summary.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("nightly is ahead in 1; in 4 nobody is ahead alone"), "{words}");
+    assert!(words.contains("nightly is ahead in 1; in 4 nobody is ahead alone. 1 figure is left out"), "{words}");
     assert!(!words.contains("SRV-SCAN"), "a difference of 1 % is none: {words}");
 }
 
@@ -106,33 +214,35 @@ fn the_published_licence_example_comes_out() {
     assert!((row[6].as_f64().unwrap() - 552_000.0 / throughput).abs() < 1e-12);
 }
 
+/// The tests as if they had been driven so.
+fn driven(tests: &[Test], drive: Drive) -> Vec<Test> {
+    let measured = tests.iter().filter_map(Test::measured).cloned();
+    measured.map(|test| TestResult { drive, ..test }.into()).collect()
+}
+
 /// The two runs, each of one drive only.
 fn two_drives() -> Input {
     let mut input = two_runs();
     for (data, drive) in input.runs.iter_mut().zip([Drive::Database, Drive::Client]) {
-        data.tests.iter_mut().for_each(|test| test.drive = drive);
+        data.tests = driven(&data.tests, drive);
     }
     input
 }
 
 #[test]
-fn platforms_without_a_common_drive_are_compared_across_and_it_is_said() {
+fn platforms_without_a_common_drive_stand_side_by_side_and_nobody_is_ahead() {
     let words = |input: &Input, report| text(report, input).split_whitespace().collect::<Vec<_>>().join(" ");
     let summary = words(&two_drives(), "summary");
-    let same_drive = two_runs();
-    let count = |summary: &str| summary.matches("comparable figures").count();
-    assert_eq!(count(&summary), count(&words(&same_drive, "summary")), "{summary}");
-    assert!(summary.contains("compare one drive with the other"), "{summary}");
+    assert!(!summary.contains("is ahead in") && summary.contains("drive in 6"), "{summary}");
     let heatmap = words(&two_drives(), "heatmap");
     assert!(!heatmap.contains("this run has no such test"), "{heatmap}");
     assert!(heatmap.contains("another drive: client, compared with database"), "{heatmap}");
     // A run that has both drives is compared drive by drive.
     let mut both = two_drives();
-    let mut inside = both.runs[1].tests.clone();
-    inside.iter_mut().for_each(|test| test.drive = Drive::Database);
+    let inside = driven(&both.runs[1].tests, Drive::Database);
     both.runs[1].tests.extend(inside);
     assert!(!words(&both, "heatmap").contains("another drive"));
-    assert!(!words(&both, "summary").contains("one drive with the other"));
+    assert!(words(&both, "summary").contains("is ahead in") && !words(&both, "summary").contains("drive in"));
 }
 
 #[test]

@@ -3,47 +3,33 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use dbdyno::engine::{self, Access, ConnectTo, Database, Session};
 use dbdyno::model::Target;
-use dbdyno::server::{self, PrivateServer, StartOptions};
+use dbdyno::server::{self, StartOptions};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
+
+use crate::leftovers::Directory;
 
 /// The smallest measurement.
 pub const TINY: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 300ms";
 /// What of the environment of whoever runs the tests the program sees: how to find programs and libraries, where and when we are.
 const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ"];
-/// No command of these tests takes longer, also on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+/// No command of these tests takes longer, also on a machine that others keep busy.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+/// Tries of a test that looks into a window of less than a second, and the wait for a processor that spoils one.
+const CALM_TRIES: usize = 10;
+const LONG_WAIT: Duration = Duration::from_millis(100);
 
-/// File systems in memory: nothing can be put out of the system's cache there, and no device reads.
-const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
-
-/// A temporary directory that the user of a private server can enter: on a disk, unless TMPDIR says otherwise.
-pub fn directory() -> tempfile::TempDir {
-    let dir = tempfile::tempdir_in(temporary_files()).unwrap();
-    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    dir
-}
-
-/// Where temporary files are: /tmp is in memory on many systems, /var/tmp on none.
-fn temporary_files() -> PathBuf {
-    let chosen = std::env::temp_dir();
-    let is_chosen = std::env::var_os("TMPDIR").is_some();
-    if is_chosen || !is_in_memory(&chosen) { chosen } else { "/var/tmp".into() }
-}
-
-fn is_in_memory(path: &Path) -> bool {
-    // The type differs between architectures.
-    #[allow(clippy::unnecessary_cast)]
-    rustix::fs::statfs(path).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u64)))
+/// A temporary directory that the user of a private server can enter.
+pub fn directory() -> Directory {
+    Directory::new()
 }
 
 /// Settings of a server or of an embedded engine.
@@ -58,7 +44,7 @@ pub fn start_options(data_dir: &Path, pairs: &[(&str, &str)]) -> StartOptions {
 
 /// A state directory that nobody else uses; the user of a private server can enter it.
 pub struct Desk {
-    dir: tempfile::TempDir,
+    dir: Directory,
 }
 
 impl Desk {
@@ -186,6 +172,9 @@ pub fn mistakes(test: &Value) -> Vec<&Value> {
     reasons.filter(|reason| reason["status"] == "invalid" && reason["code"] != "little").collect()
 }
 
+/// Codes of the reasons by which a verdict says that others took the processors: the hypervisor, other programs.
+pub const DISTURBED: [&str; 2] = ["steal", "foreign-load"];
+
 /// Waits until something is so.
 #[track_caller]
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
@@ -205,10 +194,51 @@ pub fn until_or_abort(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
+/// What `act` gives when no thread had to wait long for a processor meanwhile: a window of less than a second is spoilt by
+/// other programs, or by the hypervisor, when they take the processors for a good part of it. Tried so often at the most; then
+/// the last one is judged as it is.
+pub fn in_a_calm_moment<T>(mut act: impl FnMut() -> T) -> T {
+    for _ in 1..CALM_TRIES {
+        let (result, longest) = timed_waits(&mut act);
+        if longest < LONG_WAIT {
+            return result;
+        }
+        eprintln!("tried again: a thread waited {longest:?} for a processor");
+    }
+    act()
+}
+
+/// What `act` gives, and the longest that a thread beside it which wants to run every few milliseconds had to wait.
+fn timed_waits<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let has_ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| {
+            let (mut longest, mut last) = (Duration::ZERO, Instant::now());
+            while !has_ended.load(Ordering::Relaxed) {
+                std::thread::sleep(PAUSE);
+                longest = longest.max(last.elapsed().saturating_sub(PAUSE));
+                last = Instant::now();
+            }
+            longest
+        });
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
+        has_ended.store(true, Ordering::Relaxed);
+        let longest = waits.join().unwrap();
+        (result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), longest)
+    })
+}
+
 /// Seconds of CPU that a process has used; none if it is gone.
 pub fn cpu_s(pid: u32) -> Option<f64> {
     let stat = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
     Some((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
+}
+
+/// Whether a process is there and has not ended.
+pub fn is_alive(pid: u32) -> bool {
+    // A killed process whose new parent has not asked for its end is gone too.
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 /// Command lines of all processes that mention `words`.
@@ -222,74 +252,6 @@ pub fn processes(words: &str) -> Vec<String> {
 pub fn signal(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
-}
-
-/// A PostgreSQL server that stands for somebody's existing one: TCP with scram passwords.
-pub struct Server {
-    server: Mutex<Option<PrivateServer>>,
-    url: String,
-    pub pid: u32,
-    pub port: u16,
-    _dir: tempfile::TempDir,
-}
-
-impl Server {
-    /// The server that the tests running now share; the last one removes it.
-    pub fn shared() -> Arc<Server> {
-        static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
-        let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        shared.upgrade().unwrap_or_else(|| {
-            let server = Arc::new(Server::start());
-            *shared = Arc::downgrade(&server);
-            server
-        })
-    }
-
-    /// A server of the caller's own.
-    pub fn start() -> Server {
-        let (dir, port) = (directory(), free_port());
-        let settings = [("shared_buffers", "32MB"), ("fsync", "off"), ("max_connections", "40")];
-        let options = StartOptions { port: Some(port), ..start_options(dir.path(), &settings) };
-        let server = server::start("postgres", &options).unwrap();
-        let (url, pid) = (server.url(), server.pid().unwrap());
-        Server { server: Mutex::new(Some(server)), url, pid, port, _dir: dir }
-    }
-
-    /// Creates a role and a database of the same name; the role may create schemas in it if `privileged`.
-    pub fn create_user(&self, name: &str, password: &str, privileged: bool) {
-        let mut admin = self.admin("postgres");
-        let role = format!("create role {name} login password '{password}'");
-        for sql in [role, format!("create database {name}")] {
-            admin.execute(&sql).unwrap();
-        }
-        if privileged {
-            admin.execute(&format!("grant create on database {name} to {name}")).unwrap();
-        }
-    }
-
-    /// The URL of a user's own database.
-    pub fn url(&self, name: &str) -> String {
-        format!("postgres://{name}@127.0.0.1:{}/{name}", self.port)
-    }
-
-    /// A session of the superuser.
-    pub fn admin(&self, database: &str) -> Box<dyn Session> {
-        session(&self.admin_url(database))
-    }
-
-    /// The URL by which the superuser gets to a database, without a password.
-    pub fn admin_url(&self, database: &str) -> String {
-        self.url.replace("/postgres?", &format!("/{database}?"))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let server = self.server.get_mut().ok().and_then(Option::take);
-        if let Some(server) = server {
-            let _ = server.stop_and_remove();
-        }
-    }
 }
 
 /// A session on the server at `url`, without a password.
@@ -309,7 +271,7 @@ pub fn try_session_of(engine: &str, url: &str) -> Option<Box<dyn Session>> {
 
 fn open(engine: &str, url: &str) -> Option<Box<dyn Database>> {
     let target = Target::Existing { engine: engine.into(), url: url.into() };
-    let to = ConnectTo { target, file: None, url: Some(url.into()), ask_password: None, settings: BTreeMap::new() };
+    let to = ConnectTo { target, file: None, url: Some(url.into()), password: None, settings: BTreeMap::new() };
     engine::find(engine).unwrap().open(&to, Access::Inspect).ok()
 }
 

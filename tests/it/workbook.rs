@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use dbdyno::catalog::{Form, Group};
 use dbdyno::report::document::{Axis, Block, Chart, Point, Scale, Section, Series};
-use dbdyno::report::{Document, FORMATS, Input, Options, REPORTS, RunTests};
+use dbdyno::report::{Document, FORMATS, Input, Language, Options, REPORTS, RunTests};
 
 use crate::fixture;
 use crate::support::finished_group;
@@ -16,12 +16,16 @@ use crate::support::finished_group;
 fn input() -> Input {
     let mut second = fixture::run();
     (second.id, second.name) = (8, Some("other".into()));
+    second.disclosure.set("hardware", "cpu_ghz", "3.25");
     let mut tests = fixture::tests();
     for test in &mut tests {
         test.kpm_value = test.kpm_value.map(|value| value * 0.8);
     }
     Input {
-        runs: vec![RunTests { run: fixture::run(), tests: fixture::tests() }, RunTests { run: second, tests }],
+        runs: vec![
+            RunTests { run: fixture::run(), tests: fixture::as_tests(fixture::tests()) },
+            RunTests { run: second, tests: fixture::as_tests(tests) },
+        ],
         groups: vec![Group { form: Some(Form::Queries), ..Group::new("SRV", "server: cached SQL") }],
         ..Input::default()
     }
@@ -30,7 +34,7 @@ fn input() -> Input {
 /// Heatmaps, the tables of every group, and a chart.
 fn document() -> Document {
     let mut document = Document { title: "Everything".into(), ..Document::default() };
-    for name in ["heatmap", "kpm", "datasheet"] {
+    for name in ["heatmap", "kpm", "datasheet", "platform"] {
         let report = REPORTS.iter().find(|report| report.name() == name).unwrap();
         document.sections.extend(report.build(&input()).sections);
     }
@@ -49,6 +53,7 @@ fn chart() -> Chart {
     let axis = |name: &str, unit: Option<&str>, scale| Axis { name: name.into(), unit: unit.map(String::from), scale };
     Chart {
         name: "ramp".into(),
+        language: Language::English,
         title: "SRV-QUERY1".into(),
         x: axis("Jobs", None, Scale::Log2),
         y: axis("Throughput", Some("qps"), Scale::Linear),
@@ -108,6 +113,15 @@ fn text(shown: &str) -> (String, String, String) {
     ("string".into(), String::new(), shown.into())
 }
 
+/// How many sheets hold their head in sight, in the file itself.
+fn frozen(book: &Path) -> usize {
+    let mut archive = zip::ZipArchive::new(fs::File::open(book).unwrap()).unwrap();
+    let names = archive.file_names().map(|name| name.unwrap().into_owned());
+    let names: Vec<String> = names.filter(|name| name.starts_with("xl/worksheets/sheet")).collect();
+    let mut sheet = |name: &String| std::io::read_to_string(archive.by_name(name).unwrap()).unwrap();
+    names.iter().filter(|name| sheet(name).contains("state=\"frozen\"")).count()
+}
+
 #[test]
 fn another_program_reads_what_was_written() {
     let directory = crate::support::directory();
@@ -137,10 +151,25 @@ fn another_program_reads_what_was_written() {
     let conditional: Vec<_> =
         queries.split("<table:table-row").filter(|row| row.contains("conditional</text:p>")).collect();
     assert!(conditional[0].contains("161,002?") && conditional[0].contains("office:value=\"161002\""));
-    assert!(queries.contains("too few seconds for a confidence interval"), "footnotes are there");
+    assert!(queries.contains("no interval: "), "footnotes are there");
 
     let datasheet = row(sheet(&book, "Run 7 Platform"), "Memory");
     assert_eq!(datasheet[1], text("8.6 GB"));
+
+    // Of every table the head stays in sight and filters; figures are numbers on every sheet.
+    let is_table = |block: &&Block| matches!(block, Block::Table(_) | Block::Heatmap(_));
+    let tables = document().sections.iter().flat_map(|section| &section.blocks).filter(is_table).count();
+    assert_eq!(book.matches("table:display-filter-buttons=\"true\"").count(), tables);
+    assert_eq!(frozen(&directory.path().join("book.xlsx")), tables);
+    // A chart holds a table of its own.
+    let sheets = book.split("<table:table ").map(|part| match part.starts_with("table:name=\"local-table\"") {
+        true => part.split_once("</table:table>").map_or("", |(_, rest)| rest),
+        false => part,
+    });
+    let texts = sheets.flat_map(|part| part.split("<table:table-cell").skip(1)).map(cell);
+    let texts = texts.filter(|cell| cell.0 == "string").map(|cell| cell.2);
+    let numbers: Vec<String> = texts.filter(|text| text.parse::<f64>().is_ok()).collect();
+    assert_eq!(numbers, Vec::<String>::new(), "numbers as text");
 
     let ramp = sheet(&book, "Ramp");
     assert_eq!(row(ramp, "nightly")[1..3], [number("1", "1"), number("80000", "80,000")]);

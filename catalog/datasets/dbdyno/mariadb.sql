@@ -101,7 +101,7 @@ select distinct substr(index_name, length('{{name}}_') + 1) as name from informa
  where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = '{{name}}' and index_name like '{{name}}\_%'
 
 -- name: chunks.clear.heap
--- Aria's rows and their note are no transaction together.
+-- Aria's rows and their note are not one transaction.
 delete from {{table}} where id between {{lo}} and {{hi}}
 
 -- name: chunks.clear.heap-list
@@ -225,6 +225,11 @@ begin not atomic
     drop database dbdyno;
   end if;
 end
+
+-- name: files-of-system-cache
+-- As files, where the operating system's cache is not passed by.
+select concat(trim(trailing '.' from '{{prefix}}'), '/{{name}}') as path from dual
+where @@innodb_flush_method not like 'O_DIRECT%'
 
 -- name: files
 -- Files of tables and partitions lie under the schema's name in the data directory and begin with the table's.

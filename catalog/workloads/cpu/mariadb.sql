@@ -1,4 +1,4 @@
--- MariaDB's procedures. See postgres.sql for the count of operations. Square root, power and logarithm exist for 64-bit
+-- MariaDB's procedures. See the other server's file for the count of operations. Square root, power and logarithm exist for 64-bit
 -- floats only: where the mix is on another type, their results are converted at once.
 -- In the forms of one statement "limit" keeps a stage from being merged into the next one, which would repeat it wherever its
 -- result is used; rows are numbered by the sequence engine where a recursion would exceed max_recursive_iterations.

@@ -31,7 +31,7 @@ with recursive
 select sum(a + b - c * 2) as total from third
 
 -- name: CPU-STRING.passes
--- the functions' names differ from PostgreSQL's, the operations do not; see there for the count
+-- the functions' names differ from a server's, the operations do not; see there for the count
 with recursive
   pass(n) as (select min(:seed, 1) union all select n + 1 from pass where n < 100),
   draw(r) as materialized (select hex(randomblob(16)) from pass),

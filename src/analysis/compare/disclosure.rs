@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use super::Side;
 use crate::model::Effect;
 
 /// A fact in which two disclosures differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     pub section: String,
     pub fact: String,
@@ -18,7 +20,8 @@ pub struct Difference {
     pub because: String,
 }
 
-const NOT_STATED: &str = "not stated";
+/// The value of a fact that a run does not disclose.
+pub const NOT_STATED: &str = "not stated";
 
 /// All differences that touch a figure, engine and size of the data included.
 pub fn differences(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Vec<Difference> {
@@ -32,18 +35,24 @@ pub fn differences(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Vec
         let stated = side.run.disclosure.0.get(section).and_then(|facts| facts.get(fact));
         stated.map_or(NOT_STATED, String::as_str).to_string()
     };
+    // Each engine has settings of its own.
+    let is_own = |section: &str, values: [&str; 2]| {
+        section == "settings" && base.run.engine != other.run.engine && values.contains(&NOT_STATED)
+    };
     let disclosed = names.into_iter().map(|(section, fact)| {
         let (base, other) = (value(base, &section, &fact), value(other, &section, &fact));
         (section, fact, base, other)
     });
-    let engine = ("database".into(), "engine".into(), base.run.engine.clone(), other.run.engine.clone());
+    let stated = |value: Option<String>| value.unwrap_or_else(|| NOT_STATED.into());
+    let engine = |side: &Side<'_>| stated(side.run.engine.clone());
+    let engine = ("database".into(), "engine".into(), engine(base), engine(other));
     let suite = ("dbdyno".into(), "suite".into(), base.run.suite.clone(), other.run.suite.clone());
-    let size = |side: &Side<'_>| side.run.size_gb.to_string();
+    let size = |side: &Side<'_>| stated(side.run.size_gb.map(|size_gb| size_gb.to_string()));
     let size = ("data".into(), "size_gb".into(), size(base), size(other));
     let mut found: Vec<Difference> = Vec::new();
-    for (section, fact, base, other) in
-        disclosed.chain([engine, suite, size]).filter(|(_, _, base, other)| base != other)
-    {
+    let differ =
+        |(section, _, base, other): &(String, String, String, String)| base != other && !is_own(section, [base, other]);
+    for (section, fact, base, other) in disclosed.chain([engine, suite, size]).filter(differ) {
         let known = found.iter().any(|known| known.section == section && known.fact == fact);
         let (touches, because) = touched(effects, &section, &fact, &groups);
         if !known && !touches.is_empty() {
@@ -54,7 +63,7 @@ pub fn differences(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Vec
 }
 
 fn common_groups(base: &Side<'_>, other: &Side<'_>) -> BTreeSet<String> {
-    let groups = |side: &Side<'_>| side.tests.iter().map(|test| test.group.clone()).collect::<BTreeSet<_>>();
+    let groups = |side: &Side<'_>| side.tests.iter().map(|test| test.group().to_string()).collect::<BTreeSet<_>>();
     groups(base).intersection(&groups(other)).cloned().collect()
 }
 
@@ -74,6 +83,7 @@ mod tests {
     use super::*;
     use crate::analysis::compare::fixture::{run, side};
     use crate::analysis::fixture::at;
+    use crate::model::Test;
 
     #[test]
     fn a_setting_touches_its_groups_and_names_only_those_that_both_ran() {
@@ -94,11 +104,27 @@ mod tests {
         }
         let mut commit = at(1, 10.0);
         commit.group = "LGWR".into();
-        let tests = [at(1, 10.0), commit];
+        let tests = [at(1, 10.0), commit].map(Test::from);
         let found = differences(&side("a", &runs[0], &tests), &side("b", &runs[1], &tests), &effects);
         let seen: Vec<_> = found.iter().map(|d| (d.fact.as_str(), d.touches.join(" "))).collect();
         assert_eq!(seen, [("cores", "LGWR SRV".to_string()), ("fsync", "LGWR".into())]);
         let found = differences(&side("a", &runs[0], &tests[..1]), &side("b", &runs[1], &tests), &effects);
         assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn settings_that_the_other_engine_does_not_have_are_left_out() {
+        let mut runs = [run("a"), run("b")];
+        runs[0].disclosure.set("settings", "shared_buffers", "1GB");
+        runs[1].disclosure.set("settings", "cache_size", "-1000");
+        runs.iter_mut().zip(["on", "off"]).for_each(|(run, value)| run.disclosure.set("settings", "fsync", value));
+        let tests = [at(1, 10.0)].map(Test::from);
+        let facts = |runs: &[crate::model::RunRecord; 2]| -> Vec<String> {
+            let found = differences(&side("a", &runs[0], &tests), &side("b", &runs[1], &tests), &[]);
+            found.into_iter().map(|difference| difference.fact).collect()
+        };
+        assert_eq!(facts(&runs), ["cache_size", "fsync", "shared_buffers"]);
+        runs[1].engine = Some("another".into());
+        assert_eq!(facts(&runs), ["fsync", "engine"]);
     }
 }

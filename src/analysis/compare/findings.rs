@@ -1,21 +1,27 @@
-//! What a comparison says in plain words: only what an interval, or a published figure, supports.
+//! What a comparison says in plain words: only what valid figures and an interval
+//! support, or the order of printed figures.
 
-use super::{Change, Comparison, Kind, Row, Side};
+use serde::Serialize;
+
+use super::{Comparison, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side};
+use crate::analysis::errata;
+use crate::analysis::interval::Unknown;
+use crate::analysis::interval::supports;
 use crate::analysis::scaling::{self, Hidden};
-use crate::analysis::slips;
-use crate::analysis::words::number;
-use crate::model::{Better, Status};
+use crate::model::sentence::Value;
+use crate::model::{Better, Reason, Sentence};
 
 /// A sentence, and what kind of thing it says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// `slip`, `disclosure`, `group`, `throughput`, `speed`, `utilisation`, `not-compared`.
+    /// `slip`, `disclosure`, `group`, `throughput`, `speed`, `undecided`, `left-out`, `utilisation`,
+    /// `not-compared`.
     pub code: String,
-    pub text: String,
+    #[serde(serialize_with = "super::said")]
+    pub text: Sentence,
 }
 
-/// Published figures have no interval; they are rounded, and some are timed in whole seconds: smaller changes stand in the
-/// table only.
+/// Smaller changes of printed figures stand in the table only.
 const WORTH_SAYING: f64 = 0.05;
 
 /// All findings: doubts first, then what differs, then the figures, the largest changes first.
@@ -24,30 +30,33 @@ pub fn findings(comparison: &Comparison, base: &Side<'_>, other: &Side<'_>) -> V
     found.extend(disclosure(comparison));
     found.extend(groups(comparison));
     found.extend(rows(comparison));
+    found.extend(undecided(comparison));
+    found.extend(left_out(comparison));
     found.extend(utilisation(base).into_iter().chain(utilisation(other)));
     found.extend(lost(comparison));
     found
 }
 
-fn finding(code: &str, text: String) -> Finding {
+fn finding(code: &str, text: Sentence) -> Finding {
     Finding { code: code.into(), text }
 }
 
 fn slip_findings(base: &Side<'_>, other: &Side<'_>) -> Vec<Finding> {
     let of = |side: &Side<'_>| {
-        let name = side.name.to_string();
-        slips::of_platform(side.run, side.tests)
-            .into_iter()
-            .map(move |slip| finding("slip", format!("{name}: {}", slip.text)))
+        let named =
+            |slip: &Reason| Sentence::new("{name}: {sentence}").with("name", side.name).with("sentence", slip.said());
+        let found = errata::of_platform(side.run, side.tests);
+        found.iter().map(|slip| finding("slip", named(slip))).collect::<Vec<_>>()
     };
-    of(base).chain(of(other)).collect()
+    [of(base), of(other)].concat()
 }
 
 /// One sentence per section that differs.
 fn disclosure(comparison: &Comparison) -> Vec<Finding> {
-    let mut sections: Vec<(&str, Vec<String>, Vec<&str>)> = Vec::new();
+    let mut sections: Vec<(&str, Vec<Sentence>, Vec<&str>)> = Vec::new();
     for difference in &comparison.differences {
-        let text = format!("{} {} -> {}", difference.fact, difference.base, difference.other);
+        let text = Sentence::new("{fact} {base} -> {other}").with("fact", difference.fact.as_str());
+        let text = text.with("base", stated(&difference.base)).with("other", stated(&difference.other));
         let groups = difference.touches.iter().map(String::as_str);
         match sections.iter_mut().find(|(section, ..)| *section == difference.section) {
             Some((_, texts, touched)) => {
@@ -57,91 +66,156 @@ fn disclosure(comparison: &Comparison) -> Vec<Finding> {
             None => sections.push((&difference.section, vec![text], groups.collect())),
         }
     }
-    let sentence = |(section, texts, mut groups): (&str, Vec<String>, Vec<&str>)| {
+    let sentence = |(section, texts, mut groups): (&str, Vec<Sentence>, Vec<&str>)| {
         groups.sort_unstable();
         groups.dedup();
-        let more = texts.len().saturating_sub(3);
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        let shown = texts.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-        finding("disclosure", format!("{section} differs: {shown}{more}; touches {}", groups.join(", ")))
+        let shown = Sentence::list(texts.iter().take(3).cloned());
+        let facts = match texts.len().saturating_sub(3) {
+            0 => Sentence::new("{shown}"),
+            more => Sentence::new("{shown}, and {more} more").with("more", more),
+        };
+        let differ = match section {
+            "settings" => "{section} differ: {facts}; touches {groups}",
+            _ => "{section} differs: {facts}; touches {groups}",
+        };
+        let text = Sentence::new(differ).with("section", Sentence::new(section)).with("groups", groups.join(", "));
+        finding("disclosure", text.with("facts", facts.with("shown", shown)))
     };
     sections.into_iter().map(sentence).collect()
 }
 
-/// Groups in which every workload went the same way.
+/// A value of a disclosure, quoted as it is.
+fn stated(value: &str) -> Value {
+    if value == NOT_STATED { Sentence::new(NOT_STATED).into() } else { value.into() }
+}
+
+/// Which way a figure went, as far as it may be said.
+fn way(row: &Row) -> Option<&'static str> {
+    let is_ahead = (row.ratio.value > 1.0) == (row.better == Better::Higher);
+    match (row.ratio.span, row.change()) {
+        (Ok(_), change) => row.stands.then_some(change.name()),
+        // Figures of publications are rounded, and some are timed in whole seconds.
+        (Err(Unknown::Published), _) if (row.ratio.value - 1.0).abs() < WORTH_SAYING => None,
+        (Err(Unknown::Published), _) => Some(if is_ahead { "ahead as printed" } else { "behind as printed" }),
+        (Err(_), _) => None,
+    }
+}
+
+/// Groups of whose accepted figures every one went the same way.
 fn groups(comparison: &Comparison) -> Vec<Finding> {
-    let same_way = |group: &str, kind: Kind| {
-        let rows = comparison.kpms.iter().filter(|row| row.subject.group == group && row.kind == kind);
-        let mut changes = rows.filter(|row| row.status < Status::Invalid).map(Row::change);
-        let first = changes.next()?;
-        (first != Change::Same && changes.all(|change| change == first)).then_some(first)
+    let same_way = |mean: &GroupMean| {
+        let of_group = |row: &&Row| row.subject.group == mean.group && row.kind == mean.kind;
+        let mut ways = comparison.kpms.iter().filter(of_group).filter(|row| supports(row.status)).map(way);
+        let first = ways.next()??;
+        ways.all(|way| way == Some(first)).then_some(first)
     };
-    let sentence = |mean: &super::GroupMean| {
-        let change = same_way(&mean.group, mean.kind)?;
-        let text = format!(
-            "{}: all {} workloads are {} in {}, geometric mean {}",
-            mean.group,
-            mean.workloads,
-            change.name(),
-            mean.kind.name(),
-            signed(mean.ratio)
-        );
-        Some(finding("group", text))
+    let sentence = |mean: &GroupMean| {
+        let way = same_way(mean)?;
+        let all = match mean.workloads {
+            2 => Sentence::new("both workloads"),
+            more => Sentence::new("all {count} workloads").with("count", more),
+        };
+        let text = Sentence::new("{group}: {all} are {way} in {kind}, geometric mean x{ratio~}")
+            .with("group", mean.group.as_str())
+            .with("all", all)
+            .with("way", Sentence::new(way))
+            .with("kind", Sentence::new(mean.kind.name()))
+            .with("ratio", mean.ratio);
+        Some(finding("group", without_left_out(text, mean.left_out)))
     };
     comparison.groups.iter().filter_map(sentence).collect()
 }
 
 fn rows(comparison: &Comparison) -> Vec<Finding> {
-    let mut rows: Vec<&Row> = comparison.kpms.iter().filter(|row| row.status < Status::Invalid).collect();
-    let is_worth_saying = |row: &Row| row.ratio.low.is_some() || (row.ratio.value - 1.0).abs() >= WORTH_SAYING;
-    rows.retain(|row| row.change() != Change::Same && is_worth_saying(row));
+    let mut rows: Vec<(&Row, &str)> = Vec::new();
+    let accepted = comparison.kpms.iter().filter(|row| supports(row.status));
+    rows.extend(accepted.filter_map(|row| Some((row, way(row)?))));
     let size = |row: &Row| row.ratio.value.ln().abs();
-    rows.sort_by(|a, b| (b.kind, size(b)).partial_cmp(&(a.kind, size(a))).unwrap_or(std::cmp::Ordering::Equal));
-    rows.into_iter().map(|row| finding(row.kind.name(), sentence(row))).collect()
+    rows.sort_by(|(a, _), (b, _)| {
+        (b.kind, size(b)).partial_cmp(&(a.kind, size(a))).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    rows.into_iter().map(|(row, way)| finding(row.kind.name(), sentence(row, way))).collect()
 }
 
-fn sentence(row: &Row) -> String {
-    let change = match row.better {
-        Better::Higher => signed(row.ratio.value),
-        Better::Lower => format!("{} ({} takes x{})", row.change().name(), row.unit, number(row.ratio.value)),
+/// A sentence about a group, and how many of it say nothing.
+fn without_left_out(sentence: Sentence, left_out: usize) -> Sentence {
+    let text = match left_out {
+        0 => return sentence,
+        1 => "{sentence} (1 is not valid and left out)",
+        _ => "{sentence} ({count} are not valid and left out)",
     };
-    let interval =
-        row.ratio.low.zip(row.ratio.high).map(|(low, high)| format!(" ({} to {})", signed(low), signed(high)));
+    Sentence::new(text).with("sentence", sentence).with("count", left_out)
+}
+
+/// `SRV-QUERY1: throughput better, x1.50 (x1.48 to x1.52), at 8 jobs against 4; service time at full load x1.33`.
+fn sentence(row: &Row, way: &str) -> Sentence {
     let at = match (row.kind, row.base_jobs, row.other_jobs) {
-        (Kind::Throughput, Some(base), Some(other)) => format!(" at {other} jobs against {base}"),
-        _ => String::new(),
+        (Kind::Throughput, Some(base), Some(other)) if base == other => {
+            Sentence::new(", at {jobs}").with("jobs", Sentence::jobs(other))
+        }
+        (Kind::Throughput, Some(base), Some(other)) => {
+            Sentence::new(", at {jobs} against {base}").with("jobs", Sentence::jobs(other)).with("base", base)
+        }
+        _ => Sentence::default(),
     };
-    let load = if row.kind == Kind::Throughput { "service time at full load" } else { "service time" };
-    let service = row.service_ratio().map(|ratio| format!("; {load} x{ratio:.1}"));
-    let doubt = if row.status == Status::Conditional { " [conditional]" } else { "" };
-    format!(
-        "{}: {} {change}{}{at}{}{doubt}",
-        row.subject.label(),
-        row.kind.name(),
-        interval.unwrap_or_default(),
-        service.unwrap_or_default()
-    )
+    let load = match row.kind {
+        Kind::Throughput => "; service time at full load x{ratio~}",
+        Kind::Speed => "; service time x{ratio~}",
+    };
+    let service = row.service_ratio().filter(|_| row.better == Better::Higher);
+    let service = service.map(|ratio| Sentence::new(load).with("ratio", ratio)).unwrap_or_default();
+    let amount = if row.better == Better::Higher { row.ratio.sentence() } else { row.ratio.of_time() };
+    Sentence::new("{label}: {kind} {way}, {amount}{at}{service}")
+        .with("label", row.subject.label())
+        .with("kind", Sentence::new(row.kind.name()))
+        .with("way", Sentence::new(way))
+        .with("amount", amount)
+        .with("at", at)
+        .with("service", service)
 }
 
-/// A ratio as change in percent: 1.148 -> `+14.8 %`; far changes as a factor.
-fn signed(ratio: f64) -> String {
-    match ratio {
-        ratio if ratio >= 3.0 => format!("x{}", number(ratio)),
-        ratio => format!("{:+.1} %", (ratio - 1.0) * 100.0),
-    }
+/// How many figures could not be decided, by reason; that publications print no interval goes without saying.
+fn undecided(comparison: &Comparison) -> Option<Finding> {
+    let reasons = comparison.undecided();
+    let part = |(why, rows): &(Unknown, usize)| match reasons.len() {
+        1 => Sentence::new(why.to_string()),
+        _ => Sentence::new("{rows} {why}").with("rows", *rows).with("why", Sentence::new(why.to_string())),
+    };
+    let total = reasons.iter().map(|(_, rows)| rows).sum::<usize>();
+    let text = match total {
+        0 => return None,
+        1 => "{total} of {figures} is undecided ({parts})",
+        _ => "{total} of {figures} are undecided ({parts})",
+    };
+    let text = Sentence::new(text).with("total", total).with("figures", figures(comparison.kpms.len()));
+    Some(finding("undecided", text.with("parts", Sentence::list(reasons.iter().map(part)))))
+}
+
+fn figures(count: usize) -> Sentence {
+    Sentence::count(count, "1 figure", "{count} figures")
+}
+
+/// How many figures support no finding because of their verdicts, or because the two are not the same work.
+fn left_out(comparison: &Comparison) -> Option<Finding> {
+    let rows = comparison.kpms.iter().filter(|row| !supports(row.status)).count();
+    let text = Sentence::count(
+        rows,
+        "1 figure is conditional or invalid and supports no finding",
+        "{count} figures are conditional or invalid and support no finding",
+    );
+    (rows > 0).then(|| finding("left-out", text))
 }
 
 /// Where CPU busy hides that the platform is nearly full.
 fn utilisation(side: &Side<'_>) -> Vec<Finding> {
     let sentence = |hidden: Hidden| {
-        let text = format!(
-            "{}: at {} % CPU busy ({} jobs) {} has reached {} % of its best throughput",
-            side.name,
-            number(hidden.cpu_busy_pct),
-            hidden.jobs,
-            hidden.label,
-            number(100.0 * hidden.utilisation)
-        );
+        let text = "{name}: at {busy} % CPU busy ({jobs}) {label} has reached {used%} of its best throughput";
+        let text = Sentence::new(text)
+            .with("name", side.name)
+            .with("busy", hidden.cpu_busy_pct)
+            .with("jobs", Sentence::jobs(hidden.jobs))
+            .with("label", hidden.label)
+            .with("used", hidden.utilisation);
         finding("utilisation", text)
     };
     scaling::hidden_saturation(side.tests).into_iter().map(sentence).collect()
@@ -149,10 +223,13 @@ fn utilisation(side: &Side<'_>) -> Vec<Finding> {
 
 /// What was not compared, in one sentence.
 fn lost(comparison: &Comparison) -> Option<Finding> {
-    let count = comparison.not_compared.len();
-    let first: Vec<_> =
-        comparison.not_compared.iter().take(3).map(|lost| format!("{} ({})", lost.label, lost.why)).collect();
-    let more = if count > 3 { ", ..." } else { "" };
-    (count > 0)
-        .then(|| finding("not-compared", format!("{count} figures are not compared: {}{more}", first.join(", "))))
+    let lost = &comparison.not_compared;
+    let one = |lost: &NotCompared| {
+        Sentence::new("{label} ({why})").with("label", lost.label.as_str()).with("why", lost.why.clone())
+    };
+    let first = Sentence::list(lost.iter().take(3).map(one));
+    let first = if lost.len() > 3 { Sentence::new("{list}, ...").with("list", first) } else { first };
+    let text =
+        Sentence::count(lost.len(), "1 figure is not compared: {list}", "{count} figures are not compared: {list}");
+    (!lost.is_empty()).then(|| finding("not-compared", text.with("list", first)))
 }

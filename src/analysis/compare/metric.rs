@@ -1,7 +1,9 @@
 //! The figures of tests by metric, so that the same is compared with the same.
 
+use crate::analysis::interval::most_trusted;
+use crate::analysis::interval::{self, Known};
 use crate::analysis::{derive, published, ramp};
-use crate::model::{Better, PublishedKind, Status, TestResult};
+use crate::model::{Better, PublishedKind, Status, Test};
 
 /// A metric of a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,13 +21,14 @@ pub const SERVICE_TIME: &str = "service_time_ms";
 
 impl Metric {
     /// The KPM of a test.
-    pub fn kpm(test: &TestResult) -> Metric {
-        let name = test.published.as_ref().and_then(|published| published.kpm.clone());
+    pub fn kpm(test: &Test) -> Metric {
+        let name = test.published().and_then(|test| test.published.kpm.clone());
+        let kpm = test.kpm();
         Metric {
             published: name.is_some(),
-            name: name.unwrap_or_else(|| test.kpm.unit.clone()),
-            unit: test.kpm.unit.clone(),
-            better: test.kpm.better,
+            name: name.unwrap_or_else(|| kpm.unit.clone()),
+            unit: kpm.unit.clone(),
+            better: kpm.better,
         }
     }
 
@@ -41,7 +44,7 @@ impl Metric {
     }
 
     /// Its value in a test.
-    pub fn of(&self, test: &TestResult) -> Option<f64> {
+    pub fn of(&self, test: &Test) -> Option<f64> {
         if self.name == SERVICE_TIME {
             return service_ms(test);
         }
@@ -50,31 +53,31 @@ impl Metric {
 }
 
 /// True if a test has a figure that counts: none is as good as 0.
-pub fn is_sound(test: &TestResult) -> bool {
-    test.verdict.status != Status::Invalid && test.kpm_value.is_some_and(|value| value > 0.0)
+pub fn is_sound(test: &Test) -> bool {
+    test.status() != Status::Invalid && test.kpm_value().is_some_and(|value| value > 0.0)
 }
 
 /// Mean service time in ms.
-pub fn service_ms(test: &TestResult) -> Option<f64> {
-    match &test.published {
-        Some(published) => published::derived(published, SERVICE_TIME).ok(),
-        None => test.latency.mean_us.map(|us| us / 1000.0),
+pub fn service_ms(test: &Test) -> Option<f64> {
+    match test {
+        Test::Measured(test) => test.latency.mean_us.map(|us| us / 1000.0),
+        Test::Published(test) => published::derived(&test.published, SERVICE_TIME).ok(),
     }
 }
 
 /// CPU busy of the database's host in percent.
-pub fn cpu_busy_pct(test: &TestResult) -> Option<f64> {
+pub fn cpu_busy_pct(test: &Test) -> Option<f64> {
     derive(test).get("cpu_busy_pct")
 }
 
 /// Every metric of a test that can be compared, the KPM first, without service time.
-pub fn all(test: &TestResult) -> Vec<(Metric, f64)> {
-    let kpm = test.kpm_value.map(|value| (Metric::kpm(test), value));
-    let further: Vec<(Metric, f64)> = match &test.published {
+pub fn all(test: &Test) -> Vec<(Metric, f64)> {
+    let kpm = test.kpm_value().map(|value| (Metric::kpm(test), value));
+    let further: Vec<(Metric, f64)> = match test.published() {
         None => second(test).into_iter().collect(),
-        Some(published) => {
+        Some(test) => {
             let rates =
-                published.figures.iter().filter(|figure| published::is_rate(&figure.metric) && figure.value > 0.0);
+                test.published.figures.iter().filter(|figure| published::is_rate(&figure.metric) && figure.value > 0.0);
             let metric = |name: &str, unit: &str| Metric {
                 name: name.into(),
                 unit: unit.into(),
@@ -93,41 +96,48 @@ pub fn all(test: &TestResult) -> Vec<(Metric, f64)> {
     metrics
 }
 
-fn second(test: &TestResult) -> Option<(Metric, f64)> {
-    let second = test.second.as_ref()?;
+fn second(test: &Test) -> Option<(Metric, f64)> {
+    let second = test.second()?;
     let unit = second.unit.clone();
-    Some((Metric { name: unit.clone(), unit, better: second.better, published: false }, test.second_value?))
+    Some((Metric { name: unit.clone(), unit, better: second.better, published: false }, test.second_value()?))
 }
 
-/// A figure, the test it is from, and the same figure of its repetitions.
+/// A figure and the test it is from: of repetitions the median one.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
-    /// 0 = not printed.
-    pub jobs: u32,
+    /// Absent if a publication does not print them.
+    pub jobs: Option<u32>,
     pub value: f64,
-    pub test: &'a TestResult,
-    pub repeats: Vec<f64>,
+    pub test: &'a Test,
+    /// How well the figure is known.
+    pub known: Known,
+    /// The test and its repetitions.
+    pub tests: Vec<&'a Test>,
+    /// Jobs of a better reading that is not valid: this one is a lower bound.
+    pub passed_over: Option<u32>,
 }
 
 /// The readings of a metric, one per number of jobs (of repetitions the median one), ascending.
 ///
 /// What a publication states as speed or throughput stands in for its run table where that has no such figure.
-pub fn readings<'a>(tests: &[&'a TestResult], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
-    let value = |test: &TestResult| metric.of(test).filter(|value| *value > 0.0);
-    let is_kind = |test: &TestResult| test.published.as_ref().is_some_and(|published| published.kind == kind);
-    let own: Vec<&TestResult> =
-        tests.iter().filter(|test| !ramp::is_statement(test) || is_kind(test)).copied().collect();
-    let reading = |repeats: Vec<(f64, &'a TestResult)>| {
+pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) -> Vec<Reading<'a>> {
+    let value = |test: &Test| metric.of(test).filter(|value| *value > 0.0);
+    let own: Vec<&Test> = tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
+    let reading = |repeats: Vec<(f64, &'a Test)>| {
         let (value, test) = ramp::median(&repeats);
-        Reading { jobs: test.jobs, value, test, repeats: repeats.iter().map(|repeat| repeat.0).collect() }
+        let (values, tests): (Vec<f64>, Vec<&Test>) = repeats.into_iter().unzip();
+        Reading { jobs: test.jobs(), value, test, known: interval::of(&values, test), tests, passed_over: None }
     };
     ramp::by_jobs(&own, value).into_iter().map(reading).collect()
 }
 
-/// The best reading; an invalid one wins only if all are.
+/// The best reading; a conditional one wins only if none is valid, an invalid one only if all are.
 pub fn best<'a>(readings: Vec<Reading<'a>>, better: Better) -> Option<Reading<'a>> {
-    let (sound, invalid): (Vec<_>, Vec<_>) =
-        readings.into_iter().partition(|reading| reading.test.verdict.status != Status::Invalid);
-    let candidates = if sound.is_empty() { invalid } else { sound };
-    candidates.into_iter().reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })
+    let status = |reading: &Reading<'_>| reading.test.status();
+    let sound: Vec<(f64, Option<u32>)> =
+        readings.iter().filter(|one| status(one) < Status::Invalid).map(|one| (one.value, one.jobs)).collect();
+    let candidates = most_trusted(readings, status).into_iter();
+    let best = candidates.reduce(|best, next| if better.beats(next.value, best.value) { next } else { best })?;
+    let passed_over = sound.into_iter().find(|(value, _)| better.beats(*value, best.value)).and_then(|(_, jobs)| jobs);
+    Some(Reading { passed_over, ..best })
 }

@@ -4,18 +4,21 @@
 mod disclosure;
 mod findings;
 mod metric;
-mod noise;
 mod pairs;
+mod ratio;
 mod rows;
 
 use std::collections::BTreeMap;
 
-use super::price::PriceList;
-use crate::model::{Better, Effect, RunRecord, Status, TestResult};
+use serde::{Serialize, Serializer};
 
-pub use disclosure::Difference;
+use super::interval::Unknown;
+use super::price::PriceList;
+use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
+
+pub use disclosure::{Difference, NOT_STATED};
 pub use findings::Finding;
-pub use noise::Noise;
+pub use ratio::{Ratio, Span};
 
 /// One of the runs compared.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +26,7 @@ pub struct Side<'a> {
     /// As the comparison calls it.
     pub name: &'a str,
     pub run: &'a RunRecord,
-    pub tests: &'a [TestResult],
+    pub tests: &'a [Test],
     /// What the platform costs, if the user says so.
     pub price: Option<&'a PriceList>,
 }
@@ -47,7 +50,8 @@ pub struct Comparison {
 }
 
 /// Speed: one job. Throughput: the best at any number of jobs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     Speed,
     Throughput,
@@ -64,27 +68,32 @@ impl Kind {
 }
 
 /// What a ratio means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Change {
     /// Inside the noise.
+    #[serde(rename = "~")]
     Same,
     Better,
     Worse,
+    /// The noise is not known.
+    Undecided,
 }
 
 impl Change {
-    /// As printed: `~`, `better`, `worse`.
+    /// As printed: `~`, `better`, `worse`, `undecided`.
     pub fn name(self) -> &'static str {
         match self {
             Change::Same => "~",
             Change::Better => "better",
             Change::Worse => "worse",
+            Change::Undecided => "undecided",
         }
     }
 }
 
 /// The workload that a line is about.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Subject {
     pub workload: String,
     pub group: String,
@@ -103,31 +112,10 @@ impl Subject {
     }
 }
 
-/// A ratio other / base with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ratio {
-    pub value: f64,
-    /// Ends of the interval; absent for published figures.
-    pub low: Option<f64>,
-    pub high: Option<f64>,
-}
-
-impl Ratio {
-    /// What the ratio means for a metric of this direction.
-    pub fn change(&self, better: Better) -> Change {
-        let (low, high) = (self.low.unwrap_or(self.value), self.high.unwrap_or(self.value));
-        let grown = match (low > 1.0, high < 1.0) {
-            (true, _) => true,
-            (_, true) => false,
-            _ => return Change::Same,
-        };
-        if grown == (better == Better::Higher) { Change::Better } else { Change::Worse }
-    }
-}
-
 /// One figure of both runs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
+    #[serde(flatten)]
     pub subject: Subject,
     pub kind: Kind,
     /// Name of the metric; the unit for a KPM of ours.
@@ -139,15 +127,24 @@ pub struct Row {
     /// Jobs at which the figures were reached; absent if a publication does not print them.
     pub base_jobs: Option<u32>,
     pub other_jobs: Option<u32>,
+    #[serde(flatten)]
     pub ratio: Ratio,
+    /// It is better or worse also as one of all figures compared: see METHODOLOGY, "Comparisons".
+    pub stands: bool,
     /// The worse of both verdicts, lowered by what makes the two hard to compare.
+    #[serde(rename = "verdict")]
     pub status: Status,
-    pub reasons: Vec<String>,
+    #[serde(serialize_with = "all_said")]
+    pub reasons: Vec<Sentence>,
     /// The verdicts of the two figures themselves.
+    #[serde(skip)]
     pub base_status: Status,
+    #[serde(skip)]
     pub other_status: Status,
     /// Mean service times at those jobs, in ms.
+    #[serde(rename = "base_service_time_ms")]
     pub base_service_ms: Option<f64>,
+    #[serde(rename = "other_service_time_ms")]
     pub other_service_ms: Option<f64>,
     /// Ratio of the figures per job, core and licence, and per cost of the platform.
     pub per_job: Option<f64>,
@@ -157,7 +154,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Better, worse or inside the noise.
+    /// Better, worse, inside the noise or undecided, by its own interval.
     pub fn change(&self) -> Change {
         self.ratio.change(self.better)
     }
@@ -168,14 +165,18 @@ impl Row {
             Better::Lower => 1.0 - 1.0 / self.ratio.value,
         }
     }
-    /// True if the other's figure became invalid, or both are sound and it is worse beyond the noise by more than the
-    /// fraction `below`. Of an invalid base nothing can be said.
+    /// True if the other's figure became invalid, or both are sound and it is worse by more than the fraction `below`
+    /// and beyond the noise, as one of all figures compared. Of an invalid base nothing can be said.
     pub fn is_failure(&self, below: f64) -> bool {
         match (self.base_status, self.other_status) {
             (Status::Invalid, _) => false,
             (_, Status::Invalid) => true,
-            _ => self.change() == Change::Worse && self.loss() > below,
+            _ => self.stands && self.change() == Change::Worse && self.loss() > below,
         }
+    }
+    /// True if both figures are sound and one of them has no interval.
+    pub fn is_undecided(&self) -> bool {
+        self.status < Status::Invalid && self.change() == Change::Undecided
     }
     /// Other / base service time.
     pub fn service_ratio(&self) -> Option<f64> {
@@ -184,8 +185,9 @@ impl Row {
 }
 
 /// The KPM of both at the same number of jobs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EqualJobs {
+    #[serde(flatten)]
     pub subject: Subject,
     pub jobs: u32,
     pub metric: String,
@@ -193,32 +195,40 @@ pub struct EqualJobs {
     pub better: Better,
     pub base: f64,
     pub other: f64,
+    #[serde(flatten)]
     pub ratio: Ratio,
     /// Throughput / best throughput of the ramp.
     pub base_utilisation: Option<f64>,
     pub other_utilisation: Option<f64>,
     pub base_cpu_busy_pct: Option<f64>,
     pub other_cpu_busy_pct: Option<f64>,
+    #[serde(rename = "base_service_time_ms")]
     pub base_service_ms: Option<f64>,
+    #[serde(rename = "other_service_time_ms")]
     pub other_service_ms: Option<f64>,
+    #[serde(rename = "verdict")]
     pub status: Status,
 }
 
-/// Geometric mean of the ratios of a group, times taken inversely: above 1 = better.
-#[derive(Debug, Clone, PartialEq)]
+/// Geometric mean of the ratios of a group's valid figures, times taken inversely: above 1 = better.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupMean {
     pub group: String,
     pub kind: Kind,
     pub ratio: f64,
     pub workloads: usize,
+    /// Figures of the group that are conditional or invalid.
+    pub left_out: usize,
 }
 
 /// A figure that only one of the runs has, or that cannot be compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NotCompared {
+    #[serde(rename = "workload")]
     pub label: String,
     pub kind: Option<Kind>,
-    pub why: String,
+    #[serde(serialize_with = "said")]
+    pub why: Sentence,
     /// The base has a sound figure and the other has none.
     pub lost: bool,
 }
@@ -228,20 +238,47 @@ impl Comparison {
     pub fn lost(&self) -> impl Iterator<Item = &NotCompared> {
         self.not_compared.iter().filter(|figure| figure.lost)
     }
+    /// Why sound figures that somebody measured could not be decided, with how many.
+    pub fn undecided(&self) -> Vec<(Unknown, usize)> {
+        let mut reasons: Vec<(Unknown, usize)> = Vec::new();
+        for why in self.kpms.iter().filter(|row| row.is_undecided()).filter_map(|row| row.ratio.span.err()) {
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, rows)) => *rows += 1,
+                None => reasons.push((why, 1)),
+            }
+        }
+        reasons.retain(|(why, _)| *why != Unknown::Published);
+        reasons
+    }
+    /// Figures that differ by their own interval, but no more of them, or no further, than chance makes of so many.
+    pub fn by_chance(&self) -> usize {
+        let differs = |row: &&Row| matches!(row.change(), Change::Better | Change::Worse);
+        self.kpms.iter().filter(|row| row.status < Status::Invalid && !row.stands).filter(differs).count()
+    }
     /// True if no figure of the base is sound, so that none of the other can be worse.
     pub fn judges_nothing(&self) -> bool {
         self.lost().next().is_none() && self.kpms.iter().all(|row| row.base_status == Status::Invalid)
     }
 }
 
+/// A sentence as JSON: its English text.
+fn said<S: Serializer>(sentence: &Sentence, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(sentence)
+}
+
+fn all_said<S: Serializer>(sentences: &[Sentence], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(sentences.iter().map(ToString::to_string))
+}
+
 /// Compares `other` with `base`.
-pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect], noise: &Noise) -> Comparison {
+pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Comparison {
     let mut comparison = Comparison { base: base.name.into(), other: other.name.into(), ..Comparison::default() };
     comparison.differences = disclosure::differences(base, other, effects);
-    let context = rows::Context::new(base, other, noise);
+    let context = rows::Context::new(base, other);
     for pair in pairs::pairs(base, other, &mut comparison.not_compared) {
         rows::add(&mut comparison, &context, &pair);
     }
+    ratio::mark_standing(&mut comparison.kpms);
     comparison.groups = rows::group_means(&comparison.kpms);
     comparison.findings = findings::findings(&comparison, base, other);
     comparison
@@ -250,7 +287,7 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect], noise: &No
 #[cfg(test)]
 pub(crate) mod fixture {
     use super::Side;
-    use crate::model::{Disclosure, RunKind, RunRecord, RunStatus, TestResult};
+    use crate::model::{Disclosure, RunKind, RunRecord, RunStatus, Test};
 
     /// A finished run without tests.
     pub fn run(name: &str) -> RunRecord {
@@ -259,18 +296,18 @@ pub(crate) mod fixture {
             name: Some(name.into()),
             kind: RunKind::Measured,
             provenance: None,
-            target: "sqlite".into(),
-            engine: "sqlite".into(),
+            target: "other".into(),
+            engine: Some("other".into()),
             suite: "quick".into(),
             labels: Default::default(),
-            started_at: "2026-01-01T00:00:00Z".into(),
+            started_at: Some("2026-01-01T00:00:00Z".into()),
             ended_at: None,
             status: RunStatus::Finished,
             version: "0.1.0".into(),
             command: "dbdyno run".into(),
-            seed: 42,
-            size_gb: 1.0,
-            data_set_id: "d".into(),
+            seed: Some(42),
+            size_gb: Some(1.0),
+            data_set_id: Some("d".into()),
             disclosure: Disclosure::default(),
             plan: serde_json::Value::Null,
             loads: Vec::new(),
@@ -278,7 +315,7 @@ pub(crate) mod fixture {
     }
 
     /// A side of a comparison.
-    pub fn side<'a>(name: &'a str, run: &'a RunRecord, tests: &'a [TestResult]) -> Side<'a> {
+    pub fn side<'a>(name: &'a str, run: &'a RunRecord, tests: &'a [Test]) -> Side<'a> {
         Side { name, run, tests, price: None }
     }
 }

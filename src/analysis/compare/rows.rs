@@ -2,13 +2,13 @@
 
 use super::metric::{self, Metric, Reading, best, cpu_busy_pct, readings, service_ms};
 use super::pairs::Pair;
-use super::{Comparison, EqualJobs, GroupMean, Kind, Noise, NotCompared, Row, Side};
-use crate::analysis::slips;
-use crate::model::{Better, PublishedKind, RunRecord, Status, TestResult};
+use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
+use crate::analysis::interval::{FEWEST, supports};
+use crate::analysis::{errata, interval};
+use crate::model::{Better, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// What every row needs beside its figures.
-pub struct Context<'a> {
-    noise: &'a Noise,
+pub struct Context {
     /// Cores and licences of base and other, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
@@ -16,10 +16,10 @@ pub struct Context<'a> {
     costs: Option<(f64, f64)>,
 }
 
-impl<'a> Context<'a> {
+impl Context {
     /// Cores count only where the platform tables do not contradict the CPU figures.
-    pub fn new(base: &Side<'_>, other: &Side<'_>, noise: &'a Noise) -> Context<'a> {
-        let sound = [base, other].iter().all(|side| slips::of_platform(side.run, side.tests).is_empty());
+    pub fn new(base: &Side<'_>, other: &Side<'_>) -> Context {
+        let sound = [base, other].iter().all(|side| errata::of_platform(side.run, side.tests).is_empty());
         let both = |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
         let cores = both("hardware", "cores").filter(|_| sound);
         let prices = base.price.zip(other.price);
@@ -28,16 +28,16 @@ impl<'a> Context<'a> {
         let costs = prices.filter(|(own, foreign)| own.currency == foreign.currency);
         let costs = costs.map(|(own, foreign)| (own.cost(), foreign.cost()));
         let costs = costs.filter(|(own, foreign)| *own > 0.0 && *foreign > 0.0);
-        Context { noise, cores, licences: licences.or_else(|| both("licence", "licences_needed")), costs }
+        Context { cores, licences: licences.or_else(|| both("licence", "licences_needed")), costs }
     }
 }
 
 fn number(run: &RunRecord, section: &str, fact: &str) -> Option<f64> {
-    run.disclosure.get(section, fact).parse().ok().filter(|value: &f64| *value > 0.0)
+    run.disclosure.get(section, fact)?.parse().ok().filter(|value: &f64| *value > 0.0)
 }
 
 /// Adds everything that a pair of workloads gives.
-pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) {
+pub fn add(comparison: &mut Comparison, context: &Context, pair: &Pair<'_>) {
     let mut metrics: Vec<Metric> = Vec::new();
     for (metric, _) in pair.base.iter().flat_map(|test| metric::all(test)) {
         if !metrics.contains(&metric) {
@@ -57,7 +57,8 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
         if own.is_same(&foreign) {
             comparison.kpms.extend(row(context, pair, kind, &own));
         } else {
-            let why = format!("{} against {}: not the same figure", own.name, foreign.name);
+            let why = Sentence::new("{own} against {other}: not the same figure");
+            let why = why.with("own", own.name.as_str()).with("other", foreign.name.as_str());
             let label = pair.subject.label();
             comparison.not_compared.push(NotCompared { label, kind: Some(kind), why, lost: false });
         }
@@ -65,38 +66,39 @@ pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) 
         comparison.further.extend(further.filter_map(|metric| row(context, pair, kind, metric)));
         comparison.further.extend(service_row(context, pair, kind));
     }
-    comparison.equal_jobs.extend(equal_jobs(context, pair));
+    comparison.equal_jobs.extend(equal_jobs(pair));
 }
 
 /// A figure of the base that the other has not: a test that failed, or has not been run at one job.
 fn lost(other: &str, pair: &Pair<'_>, kind: Kind, base: &Reading<'_>) -> NotCompared {
-    let reasons = pair.other.iter().flat_map(|test| &test.verdict.reasons);
-    let reason = reasons.filter(|reason| reason.status == Status::Invalid).map(|reason| format!(": {}", reason.text));
-    let why = format!("no figure in {other}{}", reason.take(1).collect::<String>());
+    let mut reasons = pair.other.iter().flat_map(|test| &test.verdict().reasons);
+    let why = match reasons.find(|reason| reason.status == Status::Invalid) {
+        Some(reason) => Sentence::new("no figure in {name}: {reason}").with("reason", reason.said()),
+        None => Sentence::new("no figure in {name}"),
+    };
+    let why = why.with("name", other);
     NotCompared { label: pair.subject.label(), kind: Some(kind), why, lost: metric::is_sound(base.test) }
 }
 
 /// True of a time at one job that is asked for as throughput: it was a speed already.
-fn is_again(kind: Kind, metric: &Metric, jobs: u32) -> bool {
-    kind == Kind::Throughput && metric.better == Better::Lower && jobs == 1
+fn is_again(kind: Kind, metric: &Metric, jobs: Option<u32>) -> bool {
+    kind == Kind::Throughput && metric.better == Better::Lower && jobs == Some(1)
 }
 
 /// The KPM of tests at one job, or where the ramp is best.
-fn figure<'a>(tests: &[&'a TestResult], kind: Kind) -> Option<(Metric, Reading<'a>)> {
-    let fits = |test: &&&TestResult| match (kind, &test.published) {
-        (Kind::Speed, Some(published)) => test.jobs == 1 && published.kind != PublishedKind::Throughput,
-        (Kind::Throughput, Some(published)) => published.kind != PublishedKind::Speed,
-        (Kind::Speed, None) => test.jobs == 1,
-        (Kind::Throughput, None) => true,
+fn figure<'a>(tests: &[&'a Test], kind: Kind) -> Option<(Metric, Reading<'a>)> {
+    let fits = |test: &&&Test| match kind {
+        Kind::Speed => test.jobs() == Some(1) && !test.states(PublishedKind::Throughput),
+        Kind::Throughput => !test.states(PublishedKind::Speed),
     };
-    let test = tests.iter().filter(|test| test.kpm_value.is_some()).find(fits)?;
+    let test = tests.iter().filter(|test| test.kpm_value().is_some()).find(fits)?;
     let metric = if kind == Kind::Throughput { rate(test) } else { Metric::kpm(test) };
     let reading = reading(tests, kind, &metric)?;
     Some((metric, reading))
 }
 
 /// The metric in which throughput is stated: the KPM, or a rate beside a time.
-fn rate(test: &TestResult) -> Metric {
+fn rate(test: &Test) -> Metric {
     let mut metrics = metric::all(test).into_iter().map(|(metric, _)| metric);
     let kpm = Metric::kpm(test);
     let rate = metrics.find(|metric| metric.better == Better::Higher);
@@ -106,29 +108,31 @@ fn rate(test: &TestResult) -> Metric {
 /// The readings of both for a row, if both have one.
 fn both<'a>(pair: &Pair<'a>, kind: Kind, metric: &Metric) -> Option<(Reading<'a>, Reading<'a>)> {
     let (base, other) = reading(&pair.base, kind, metric).zip(reading(&pair.other, kind, metric))?;
-    let again = is_again(kind, metric, base.jobs) && other.jobs == 1;
+    let again = is_again(kind, metric, base.jobs) && other.jobs == Some(1);
     (!again).then_some((base, other))
 }
 
-fn reading<'a>(tests: &[&'a TestResult], kind: Kind, metric: &Metric) -> Option<Reading<'a>> {
+fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Reading<'a>> {
     match kind {
-        Kind::Speed => readings(tests, metric, PublishedKind::Speed).into_iter().find(|reading| reading.jobs == 1),
+        Kind::Speed => {
+            readings(tests, metric, PublishedKind::Speed).into_iter().find(|reading| reading.jobs == Some(1))
+        }
         Kind::Throughput => best(readings(tests, metric, PublishedKind::Throughput), metric.better),
     }
 }
 
-fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
+fn row(context: &Context, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
     let (base, other) = both(pair, kind, metric)?;
     Some(make(context, pair, kind, metric, &base, &other))
 }
 
 /// Service times at one job, or at full load: where throughput is best.
-fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row> {
+fn service_row(context: &Context, pair: &Pair<'_>, kind: Kind) -> Option<Row> {
     let metric = Metric::service_time();
     if kind == Kind::Speed {
         return row(context, pair, kind, &metric);
     }
-    let of = |tests: &[&'_ TestResult]| tests.iter().find(|test| test.kpm_value.is_some()).map(|test| rate(test));
+    let of = |tests: &[&'_ Test]| tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test));
     let (own, foreign) = of(&pair.base).zip(of(&pair.other))?;
     let full = |tests, metric: &Metric| best(readings(tests, metric, PublishedKind::Throughput), metric.better);
     let base = full(&pair.base, &own).and_then(at_service_time)?;
@@ -137,23 +141,23 @@ fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row
 }
 
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
-    Some(Reading { value: service_ms(reading.test)?, repeats: Vec::new(), ..reading })
+    let times: Vec<f64> = reading.tests.iter().filter_map(|test| service_ms(test)).collect();
+    Some(Reading { value: service_ms(reading.test)?, known: interval::of(&times, reading.test), ..reading })
 }
 
 fn make(
-    context: &Context<'_>,
+    context: &Context,
     pair: &Pair<'_>,
     kind: Kind,
     metric: &Metric,
     base: &Reading<'_>,
     other: &Reading<'_>,
 ) -> Row {
-    let ratio = context.noise.ratio(base, other);
-    let known = |jobs: u32| (jobs > 0).then_some(jobs);
+    let ratio = Ratio::of(base, other);
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
-    let jobs = known(base.jobs).zip(known(other.jobs)).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
-    let (status, reasons) = verdict(pair, base.test, other.test);
+    let jobs = base.jobs.zip(other.jobs).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
+    let (status, reasons) = verdict(pair, base, other);
     Row {
         subject: pair.subject.clone(),
         kind,
@@ -162,13 +166,14 @@ fn make(
         better: metric.better,
         base: base.value,
         other: other.value,
-        base_jobs: known(base.jobs),
-        other_jobs: known(other.jobs),
+        base_jobs: base.jobs,
+        other_jobs: other.jobs,
         ratio,
+        stands: false,
         status,
         reasons,
-        base_status: base.test.verdict.status,
-        other_status: other.test.verdict.status,
+        base_status: base.test.status(),
+        other_status: other.test.status(),
         base_service_ms: service_ms(base.test),
         other_service_ms: service_ms(other.test),
         per_job: per(jobs).filter(|_| is_rate),
@@ -179,71 +184,86 @@ fn make(
 }
 
 /// The worse of both verdicts and what makes the two hard to compare.
-fn verdict(pair: &Pair<'_>, base: &TestResult, other: &TestResult) -> (Status, Vec<String>) {
-    let cautioned = if pair.cautions.is_empty() { Status::Valid } else { Status::Conditional };
-    let status = cautioned.max(base.verdict.status).max(other.verdict.status);
-    let own = [base, other].into_iter().flat_map(|test| &test.verdict.reasons);
-    let lowering = own.filter(|reason| reason.status > Status::Valid).map(|reason| reason.text.clone());
-    let mut reasons: Vec<String> = pair.cautions.iter().cloned().chain(lowering).collect();
+fn verdict(pair: &Pair<'_>, base: &Reading<'_>, other: &Reading<'_>) -> (Status, Vec<Sentence>) {
+    let bounds = [base, other].into_iter().filter_map(|reading| reading.passed_over);
+    let bound = |jobs| Sentence::new("a better figure that is not valid, at {jobs}").with("jobs", Sentence::jobs(jobs));
+    let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(bounds.map(bound)).collect();
+    let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
+    let (base, other) = (base.test.verdict(), other.test.verdict());
+    let status = cautioned.max(base.status).max(other.status);
+    let own = [base, other].into_iter().flat_map(|verdict| &verdict.reasons);
+    let lowering = own.filter(|reason| reason.status > Status::Valid).map(Reason::said);
+    let mut reasons: Vec<Sentence> = cautions.into_iter().chain(lowering).collect();
     reasons.dedup();
     (status, reasons)
 }
 
-fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
-    let first = |tests: &[&TestResult]| tests.iter().find(|test| test.kpm_value.is_some()).map(|test| rate(test));
+fn equal_jobs(pair: &Pair<'_>) -> Vec<EqualJobs> {
+    let first = |tests: &[&Test]| tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test));
     let Some((own, foreign)) = first(&pair.base).zip(first(&pair.other)) else { return Vec::new() };
     if !own.is_same(&foreign) {
         return Vec::new();
     }
-    let all = |tests: &[&'_ TestResult]| -> Option<f64> {
+    let all = |tests: &[&'_ Test]| -> Option<f64> {
         best(readings(tests, &own, PublishedKind::Point), own.better).map(|best| best.value)
     };
     let (most_base, most_other) = (all(&pair.base), all(&pair.other));
     let theirs = readings(&pair.other, &own, PublishedKind::Point);
     let ours = readings(&pair.base, &own, PublishedKind::Point);
-    let common = ours.iter().filter(|reading| reading.jobs > 0).filter_map(|base| {
+    let common = ours.iter().filter_map(|base| {
         let other = theirs.iter().find(|other| other.jobs == base.jobs)?;
-        Some((base, other))
+        Some((base.jobs?, base, other))
     });
     let is_rate = own.better == Better::Higher;
     let share = |value: f64, most: Option<f64>| most.map(|most| value / most).filter(|_| is_rate);
     common
-        .map(|(base, other)| EqualJobs {
+        .map(|(jobs, base, other)| EqualJobs {
             subject: pair.subject.clone(),
-            jobs: base.jobs,
+            jobs,
             metric: own.name.clone(),
             unit: own.unit.clone(),
             better: own.better,
             base: base.value,
             other: other.value,
-            ratio: context.noise.ratio(base, other),
+            ratio: Ratio::of(base, other),
             base_utilisation: share(base.value, most_base),
             other_utilisation: share(other.value, most_other),
             base_cpu_busy_pct: cpu_busy_pct(base.test),
             other_cpu_busy_pct: cpu_busy_pct(other.test),
             base_service_ms: service_ms(base.test),
             other_service_ms: service_ms(other.test),
-            status: verdict(pair, base.test, other.test).0,
+            status: verdict(pair, base, other).0,
         })
         .collect()
 }
 
-/// Geometric means per group and kind over figures that are not invalid, from two workloads on.
+/// Geometric means per group and kind over valid figures, from two workloads on.
 pub fn group_means(rows: &[Row]) -> Vec<GroupMean> {
-    let mut means: Vec<(GroupMean, f64)> = Vec::new();
-    for row in rows.iter().filter(|row| row.status < Status::Invalid && row.ratio.value > 0.0) {
-        let log = match row.better {
-            Better::Higher => row.ratio.value.ln(),
-            Better::Lower => -row.ratio.value.ln(),
-        };
-        match means.iter_mut().find(|(mean, _)| mean.group == row.subject.group && mean.kind == row.kind) {
-            Some((mean, sum)) => (mean.workloads, *sum) = (mean.workloads + 1, *sum + log),
-            None => {
-                let mean = GroupMean { group: row.subject.group.clone(), kind: row.kind, ratio: 1.0, workloads: 1 };
-                means.push((mean, log));
-            }
+    let mut means: Vec<GroupMean> = Vec::new();
+    for row in rows {
+        let is_known = |mean: &GroupMean| mean.group == row.subject.group && mean.kind == row.kind;
+        if means.iter().any(is_known) {
+            continue;
         }
+        let of_group = rows.iter().filter(|other| other.subject.group == row.subject.group && other.kind == row.kind);
+        means.push(group_mean(row, &of_group.collect::<Vec<_>>()));
     }
-    let mean = |(mean, sum): (GroupMean, f64)| GroupMean { ratio: (sum / mean.workloads as f64).exp(), ..mean };
-    means.into_iter().map(mean).filter(|mean| mean.workloads > 1).collect()
+    means.retain(|mean| mean.workloads >= FEWEST);
+    means
+}
+
+fn group_mean(first: &Row, rows: &[&Row]) -> GroupMean {
+    let usable = rows.iter().filter(|row| supports(row.status) && row.ratio.value > 0.0);
+    let logs = usable.map(|row| match row.better {
+        Better::Higher => row.ratio.value.ln(),
+        Better::Lower => -row.ratio.value.ln(),
+    });
+    let logs: Vec<f64> = logs.collect();
+    GroupMean {
+        group: first.subject.group.clone(),
+        kind: first.kind,
+        ratio: (logs.iter().sum::<f64>() / logs.len() as f64).exp(),
+        workloads: logs.len(),
+        left_out: rows.len() - logs.len(),
+    }
 }

@@ -2,27 +2,27 @@
 
 use std::collections::HashMap;
 
-use crate::model::TestResult;
+use crate::model::Test;
 
 /// True if both are points of one ramp: the same work, driven alike, in the same unit. The code under which a suite asks
 /// for it is only another name. Defaults may differ between engines (an index-organised table here, a heap there): what
 /// was chosen decides.
-pub fn same(a: &TestResult, b: &TestResult) -> bool {
-    same_but_drive(a, b) && a.drive == b.drive
+pub fn same(a: &Test, b: &Test) -> bool {
+    same_but_drive(a, b) && a.drive() == b.drive()
 }
 
 /// As [`same`], whatever drives the work.
-pub fn same_but_drive(a: &TestResult, b: &TestResult) -> bool {
-    a.workload == b.workload && a.chosen == b.chosen && a.kpm.unit == b.kpm.unit
+pub fn same_but_drive(a: &Test, b: &Test) -> bool {
+    a.workload() == b.workload() && a.chosen() == b.chosen() && a.kpm().unit == b.kpm().unit
 }
 
 /// The ramps among `tests`, in order of appearance; `of` gives the test of an item.
-pub fn groups<'a, T>(tests: impl IntoIterator<Item = T>, of: impl Fn(&T) -> &'a TestResult) -> Vec<Vec<T>> {
+pub fn groups<'a, T>(tests: impl IntoIterator<Item = T>, of: impl Fn(&T) -> &'a Test) -> Vec<Vec<T>> {
     let mut ramps: Vec<Vec<T>> = Vec::new();
     let mut of_workload: HashMap<&str, Vec<usize>> = HashMap::new();
     for item in tests {
         let test = of(&item);
-        let candidates = of_workload.entry(&test.workload).or_default();
+        let candidates = of_workload.entry(test.workload()).or_default();
         match candidates.iter().copied().find(|&ramp| same(of(&ramps[ramp][0]), test)) {
             Some(ramp) => ramps[ramp].push(item),
             None => {
@@ -35,27 +35,27 @@ pub fn groups<'a, T>(tests: impl IntoIterator<Item = T>, of: impl Fn(&T) -> &'a 
 }
 
 /// The workload; the codes under which suites asked for it; what tells it from `others`.
-pub fn label(tests: &[&TestResult], others: &[&TestResult]) -> String {
+pub fn label(tests: &[&Test], others: &[&Test]) -> String {
     let test = tests[0];
     let mut codes: Vec<&str> = Vec::new();
-    for code in tests.iter().filter_map(|test| test.asked_as.as_deref()) {
-        if code != test.workload && !codes.contains(&code) {
+    for code in tests.iter().filter_map(|test| test.asked_as()) {
+        if code != test.workload() && !codes.contains(&code) {
             codes.push(code);
         }
     }
     let codes = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
-    format!("{}{codes}{}", test.workload, distinction(test, others))
+    format!("{}{codes}{}", test.workload(), distinction(test, others))
 }
 
 /// The parameters chosen, and those and the drive in which a test differs from `others` (one of each ramp beside it) of
 /// the same workload.
-pub fn distinction(test: &TestResult, others: &[&TestResult]) -> String {
-    let others: Vec<_> = others.iter().filter(|other| other.workload == test.workload).collect();
+pub fn distinction(test: &Test, others: &[&Test]) -> String {
+    let others: Vec<_> = others.iter().filter(|other| other.workload() == test.workload()).collect();
     let differs = |(name, value): &(&String, &String)| {
-        test.chosen.contains_key(*name) || others.iter().any(|other| other.params.get(*name) != Some(*value))
+        test.chosen().contains_key(*name) || others.iter().any(|other| other.params().get(*name) != Some(*value))
     };
-    let params = test.params.iter().filter(differs).map(|(name, value)| format!(" {name}={value}"));
-    let drive = others.iter().any(|other| other.drive != test.drive).then(|| format!(" {}", test.drive.name()));
+    let params = test.params().iter().filter(differs).map(|(name, value)| format!(" {name}={value}"));
+    let drive = others.iter().any(|other| other.drive() != test.drive()).then(|| format!(" {}", test.drive().name()));
     params.chain(drive).collect()
 }
 
@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::fixture::at;
-    use crate::model::Drive;
+    use crate::model::{Drive, TestResult};
 
     #[test]
     fn tests_of_two_suites_are_one_ramp_and_those_of_two_drives_are_two() {
@@ -77,14 +77,15 @@ mod tests {
             asked(2, Some("B7"), Drive::Client),
             asked(1, None, Drive::Database),
             TestResult { chosen: BTreeMap::from([("org".into(), "iot".into())]), ..asked(4, None, Drive::Client) },
-        ];
+        ]
+        .map(Test::from);
         let ramps = groups(&tests, |test| *test);
         assert_eq!(ramps.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1, 1]);
-        let firsts: Vec<&TestResult> = ramps.iter().map(|ramp| ramp[0]).collect();
+        let firsts: Vec<&Test> = ramps.iter().map(|ramp| ramp[0]).collect();
         let labels: Vec<_> = ramps.iter().map(|ramp| label(ramp, &firsts)).collect();
-        let workload = &tests[0].workload;
+        let workload = tests[0].workload();
         assert_eq!(labels[0], format!("{workload} (T611, B7) client"));
         assert_eq!(labels[1], format!("{workload} database"));
-        assert_eq!(label(&[&tests[0]], &[&tests[0]]), *workload);
+        assert_eq!(label(&[&tests[0]], &[&tests[0]]), workload);
     }
 }

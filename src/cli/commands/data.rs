@@ -1,12 +1,11 @@
 //! `load`, `verify`, `clean`: the data set of a target, without measuring.
 
-use crate::campaign::{self, Checked, Event, Keep, Platform, PlatformRequest};
+use crate::campaign::{self, Campaign, Checked, Event, Keep, Platform, Request};
 use crate::catalog::Catalog;
 use crate::cli::args::TargetArgs;
 use crate::cli::console::Console;
-use crate::cli::context::Context;
-use crate::cli::setting::Setting;
-use crate::cli::{fit, out, signals};
+use crate::cli::context::{Context, interrupt};
+use crate::cli::{out, request};
 use crate::dataset::{self, Lock};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
@@ -36,7 +35,7 @@ pub fn load(context: &Context, args: &TargetArgs) -> Result<()> {
 pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
     let desk = Desk::new(context, args)?;
     let plan = desk.fitting_plan()?;
-    let wrong = desk.with_platform(desk.setting.keep, |platform| verify_on(&desk, &plan, platform))?;
+    let wrong = desk.with_platform(desk.request.keep, |platform| verify_on(&desk, &plan, platform))?;
     match wrong {
         0 => Ok(()),
         count => Err(Error::new(Kind::Check, "verify", format!("{count} checks failed"))),
@@ -45,15 +44,15 @@ pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
 
 fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
     let events = |event: Event<'_>| desk.console.show(&event);
-    let without = |drive| desk.setting.plan_without(&desk.catalog, None, drive);
-    let plan = campaign::adapted(plan, &without, platform, &events)?;
+    let Desk { catalog, request, interrupt, .. } = desk;
+    let plan = campaign::adapted(&Campaign { catalog, request, plan, interrupt, events: &events }, platform)?;
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;
-    let request = campaign::data_request(&plan);
-    let loaded = campaign::load_with(&site, &lock, &request, &desk.interrupt, &events)?;
-    let data = dataset::verify(&site, &request).map(|()| Checked::Yes);
-    let mut wrong = report(&format!("data set {}", loaded.data_set_id), data)?;
+    let data = campaign::data_request(&plan);
+    let loaded = campaign::load_with(&site, &lock, &data, &desk.interrupt, &events)?;
+    let verified = dataset::verify(&site, &data).map(|()| Checked::Yes);
+    let mut wrong = report(&format!("data set {}", loaded.data_set_id), verified)?;
     for selection in &plan.selections {
         let facts = loaded.facts_for(&selection.tables);
         let check = || campaign::check_answers(site.db, &plan, selection, &facts);
@@ -72,7 +71,7 @@ fn name(selection: &Selection) -> String {
     if params.is_empty() { id.clone() } else { format!("{id}:{}", params.join(",")) }
 }
 
-/// Prints one check; 1 if it failed. Errors that are no finding are passed on.
+/// Prints one check; 1 if it failed. Errors that are not findings are passed on.
 fn report(what: &str, result: Result<Checked>) -> Result<usize> {
     match result {
         Ok(Checked::Yes) => out::print(&format!("ok      {what}"))?,
@@ -92,7 +91,7 @@ fn report(what: &str, result: Result<Checked>) -> Result<usize> {
 /// Of the target; names what cannot be removed.
 pub fn clean(context: &Context, args: &TargetArgs) -> Result<()> {
     let desk = Desk::new(context, args)?;
-    match &desk.setting.target {
+    match &desk.request.target {
         Target::Existing { .. } => desk.with_platform(Keep::Yes, |platform| clean_server(&desk, platform)),
         private => match campaign::remove_private(private)? {
             None => out::print("nothing to remove"),
@@ -115,7 +114,7 @@ fn clean_server(desk: &Desk<'_>, platform: &Platform) -> Result<()> {
 /// What the commands of this file share.
 struct Desk<'a> {
     catalog: Catalog,
-    setting: Setting,
+    request: Request,
     console: Console,
     interrupt: crate::runner::Interrupt,
     /// The target as shown to the user.
@@ -127,31 +126,25 @@ impl<'a> Desk<'a> {
     fn new(context: &'a Context, args: &TargetArgs) -> Result<Desk<'a>> {
         context.text_only()?;
         let catalog = context.catalog()?;
-        let setting = Setting::new(&catalog, args)?;
+        let request = request::of_target(&catalog, args)?;
         let console = Console::new(context, true);
-        let label = setting.target.label();
-        Ok(Desk { catalog, setting, console, interrupt: signals::interrupt()?, label, context })
+        let label = request.target.label();
+        Ok(Desk { catalog, request, console, interrupt: interrupt()?, label, context })
     }
 
     /// What is asked for, if this machine is large enough for it.
     fn fitting_plan(&self) -> Result<Plan> {
-        let plan = self.setting.plan(&self.catalog, None)?;
-        fit::check(&self.catalog, &self.setting, &plan)?;
+        let plan = self.request.plan(&self.catalog)?;
+        request::check_fit(&self.catalog, &self.request, &plan)?;
         Ok(plan)
     }
 
     /// Opens the platform, does the work, closes it whatever happened.
     fn with_platform<T>(&self, keep: Keep, work: impl FnOnce(&Platform) -> Result<T>) -> Result<T> {
         let events = |event: Event<'_>| self.console.show(&event);
-        let access = Access::Provision;
-        let request = PlatformRequest {
-            target: &self.setting.target,
-            settings: &self.setting.settings,
-            access,
-            keep,
-            ask_password: super::run::ask_password(self.context),
-        };
-        let platform = Platform::open(&request, &events)?;
+        let request = Request { keep, ..self.request.clone() };
+        let open = |request: &Request| Platform::open(request, None, Access::Provision, &events);
+        let platform = request::with_password(self.context, &request, open)?;
         let result = work(&platform);
         let keep_closed = platform.close(&events);
         let told = self.console.finish();

@@ -5,12 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::show::find;
-use crate::campaign::host_cpus;
 use crate::cli::args::ExportArgs;
 use crate::cli::context::Context;
-use crate::cli::{out, paths, setting};
+use crate::cli::{file, out, paths, request};
 use crate::error::{Error, Result};
 use crate::export::{self, Export, Script};
+use crate::host::processors;
+use crate::model::AskedRamp;
 use crate::plan::{self, DEFAULT_SIZE_GB};
 
 /// Suite if neither a suite nor a workload is named.
@@ -33,17 +34,18 @@ pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     };
     let of_suite = suites.first().map(|name| catalog.suite(name)).transpose()?.and_then(|suite| suite.size_gb);
     let size_gb = args.size.or(of_suite).unwrap_or(DEFAULT_SIZE_GB);
-    setting::check_size(size_gb)?;
+    request::check_size(size_gb)?;
     let request = plan::Request {
         suites,
         workloads: args.workload.clone(),
-        jobs: Some("1".into()),
+        jobs: Some(AskedRamp::of(1)),
         size_gb: Some(size_gb),
         seed: u64::from(args.seed),
-        ..plan::Request::new(engine.name(), engine.capabilities(), host_cpus())
+        ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };
     let plan = plan::build(&catalog, &request)?;
     let scripts = export::scripts(&Export { catalog: &catalog, engine, plan: &plan, command: paths::command_line() })?;
+    file::check_parent(&args.output)?;
     check_empty(&args.output)?;
     scripts.iter().try_for_each(|script| write(&args.output, script))?;
     let readme = args.output.join("README.md");

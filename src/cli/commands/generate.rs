@@ -13,7 +13,7 @@ use crate::error::{Error, Kind, Result};
 pub fn completions(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "dbdyno", &mut script);
-    out::print(&String::from_utf8_lossy(&script))
+    out::rendered(&String::from_utf8_lossy(&script))
 }
 
 /// Prints the manual page: dbdyno(1), followed by a section for every command.
@@ -29,7 +29,7 @@ pub fn man() -> Result<()> {
         let name = format!("dbdyno-{}", sub.get_name());
         render(sub.clone().name(name), &mut page)?;
     }
-    out::print(&String::from_utf8_lossy(&page))
+    out::rendered(&String::from_utf8_lossy(&page))
 }
 
 fn render(command: clap::Command, page: &mut Vec<u8>) -> Result<()> {

@@ -2,23 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::catalog::{Catalog, Suite, SuiteEntry, parse_selection};
+use crate::catalog::{Catalog, Profile, Suite, SuiteEntry, parse_selection};
 use crate::cli::args::Listing;
 use crate::cli::context::Context;
-use crate::cli::{fit, out};
+use crate::cli::{out, paths};
 use crate::engine::{ENGINES, Engine};
 use crate::error::Result;
-use crate::model::{Drive, Workload};
+use crate::fit::{self, Needs};
+use crate::model::{AskedRamp, Better, Drive, Param, Workload};
 use crate::report::REPORTS;
-use crate::report::format::FORMATS;
+use crate::report::format::{FORMATS, json};
+
+/// The word for an engine that can run a workload.
+const YES: &str = "yes";
 
 /// A listing: the key of its JSON array, the columns of its text form, and the entries.
 struct List {
     key: &'static str,
     columns: &'static [&'static str],
     entries: Vec<Value>,
+}
+
+impl List {
+    fn new<T: Serialize>(
+        key: &'static str,
+        columns: &'static [&'static str],
+        entries: impl IntoIterator<Item = T>,
+    ) -> List {
+        List { key, columns, entries: entries.into_iter().map(|entry| json::value(&entry)).collect() }
+    }
 }
 
 /// Prints a listing.
@@ -36,7 +51,7 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
         Listing::Formats => named("formats", FORMATS.iter().map(|format| (format.name(), format.title()))),
     };
     if format == "json" {
-        return out::json(&json!({ list.key: list.entries }));
+        return out::json(&BTreeMap::from([(list.key, list.entries)]));
     }
     let mut table = out::Table::new(list.columns);
     for entry in &list.entries {
@@ -52,30 +67,40 @@ fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(" "),
         Value::Object(map) => {
-            let yes = map.iter().filter(|(_, value)| **value == json!("yes")).map(|(key, _)| key.clone());
+            let yes = map.iter().filter(|(_, value)| *value == YES).map(|(key, _)| key.clone());
             yes.collect::<Vec<_>>().join(" ")
         }
         other => other.to_string(),
     }
 }
 
-fn workloads(catalog: &Catalog) -> List {
-    let entries = catalog.workloads().map(workload).collect();
-    List { key: "workloads", columns: &["id", "title", "unit", "aliases", "engines"], entries }
+#[derive(Serialize)]
+struct WorkloadEntry<'a> {
+    id: &'a str,
+    group: &'a str,
+    title: &'a str,
+    unit: &'a str,
+    better: Better,
+    params: &'a [Param],
+    aliases: Vec<&'a str>,
+    /// `yes`, or why not.
+    engines: BTreeMap<&'static str, String>,
 }
 
-fn workload(workload: &Workload) -> Value {
-    let params = workload.params.iter().map(|param| {
-        json!({ "name": param.name, "default": param.default, "values": param.values, "min": param.min, "max": param.max,
-                "about": param.about })
-    });
-    let aliases: Vec<_> = workload.aliases.iter().map(|alias| alias.code.clone()).collect();
-    let engines: serde_json::Map<_, _> =
-        targets().map(|engine| (engine.name().to_string(), json!(availability(workload, engine)))).collect();
-    json!({
-        "id": workload.id, "group": workload.group, "title": workload.title, "unit": workload.kpm.unit,
-        "better": workload.kpm.better, "params": params.collect::<Vec<_>>(), "aliases": aliases, "engines": engines,
-    })
+fn workloads(catalog: &Catalog) -> List {
+    let entry = |workload: &Workload| {
+        json::value(&WorkloadEntry {
+            id: &workload.id,
+            group: &workload.group,
+            title: &workload.title,
+            unit: &workload.kpm.unit,
+            better: workload.kpm.better,
+            params: &workload.params,
+            aliases: workload.aliases.iter().map(|alias| alias.code.as_str()).collect(),
+            engines: targets().map(|engine| (engine.name(), availability(workload, engine))).collect(),
+        })
+    };
+    List::new("workloads", &["id", "title", "unit", "aliases", "engines"], catalog.workloads().map(entry))
 }
 
 /// The engines that have a database behind them.
@@ -90,34 +115,76 @@ fn availability(workload: &Workload, engine: &dyn Engine) -> String {
     }
     let drives = engine.capabilities().drives;
     match drives.iter().find(|drive| !workload.undrivable.contains_key(drive.name())) {
-        Some(_) => "yes".into(),
+        Some(_) => YES.into(),
         None => drives.first().and_then(|drive| workload.undrivable.get(drive.name())).cloned().unwrap_or_default(),
     }
 }
 
-fn suites(catalog: &Catalog) -> Result<List> {
-    let entries = catalog.suites().iter().map(|suite| suite_summary(catalog, suite));
-    let entries = entries.collect::<Result<Vec<_>>>()?;
-    Ok(List { key: "suites", columns: &["id", "title", "size_gb", "profile", "jobs", "tests", "listed"], entries })
-}
-
-/// `tests` are those that can run somewhere, `listed` those that have no workload; `entries` are both, in order.
-fn suite_summary(catalog: &Catalog, suite: &Suite) -> Result<Value> {
-    let tests = catalog.suite_tests(suite)?;
-    let workloads: Vec<_> = tests.iter().filter_map(|test| test.workload.clone()).collect();
-    let entries = tests.iter().map(|test| suite_entry(catalog, test)).collect::<Result<Vec<_>>>()?;
-    Ok(json!({ "id": suite.id, "title": suite.title, "about": suite.about, "size_gb": suite.size_gb,
-               "profile": suite.profile, "jobs": suite.jobs, "tests": workloads.len(),
-               "listed": tests.len() - workloads.len(), "workloads": workloads, "entries": entries }))
+#[derive(Serialize)]
+struct SuiteSummary<'a> {
+    id: &'a str,
+    title: &'a str,
+    about: &'a str,
+    size_gb: Option<f64>,
+    profile: Option<&'a str>,
+    jobs: Option<&'a AskedRamp>,
+    /// How many can run somewhere, and how many are listed without a workload.
+    tests: usize,
+    listed: usize,
+    workloads: Vec<String>,
+    /// Both kinds, in order.
+    entries: Vec<SuiteTest>,
 }
 
 /// A test of a suite: what it is called and what it corresponds to (workload with parameters), or why to nothing.
-pub fn suite_entry(catalog: &Catalog, test: &SuiteEntry) -> Result<Value> {
+#[derive(Serialize)]
+pub struct SuiteTest {
+    pub code: Option<String>,
+    pub title: Option<String>,
+    pub class: Option<String>,
+    pub corresponds_to: Option<String>,
+    pub none: Option<String>,
+    pub jobs: Option<AskedRamp>,
+}
+
+fn suites(catalog: &Catalog) -> Result<List> {
+    let entries = catalog.suites().iter().map(|suite| suite_summary(catalog, suite));
+    let columns = &["id", "title", "size_gb", "profile", "jobs", "tests", "listed"];
+    Ok(List::new("suites", columns, entries.collect::<Result<Vec<_>>>()?))
+}
+
+fn suite_summary<'a>(catalog: &Catalog, suite: &'a Suite) -> Result<SuiteSummary<'a>> {
+    let tests = catalog.suite_tests(suite)?;
+    let workloads: Vec<_> = tests.iter().filter_map(|test| test.workload.clone()).collect();
+    Ok(SuiteSummary {
+        id: &suite.id,
+        title: &suite.title,
+        about: &suite.about,
+        size_gb: suite.size_gb,
+        profile: suite.profile.as_deref(),
+        jobs: suite.jobs.as_ref(),
+        tests: workloads.len(),
+        listed: tests.len() - workloads.len(),
+        workloads,
+        entries: tests.iter().map(|test| suite_test(catalog, test)).collect::<Result<_>>()?,
+    })
+}
+
+/// A test of a suite as listings say it.
+///
+/// # Errors
+/// An unknown workload, a selection that cannot be read.
+pub fn suite_test(catalog: &Catalog, test: &SuiteEntry) -> Result<SuiteTest> {
     let corresponds = test.workload.as_ref().map(|text| corresponds(catalog, test, text)).transpose()?;
     let asked = test.workload.as_ref().map(|text| Ok(catalog.find(&parse_selection(text)?.0)?.entry)).transpose()?;
-    let title = test.title.clone().or(asked.map(|entry| entry.workload.title.clone()));
-    Ok(json!({ "code": test.code, "title": title, "class": test.class, "corresponds_to": corresponds,
-               "none": test.none, "jobs": test.jobs }))
+    Ok(SuiteTest {
+        code: test.code.clone(),
+        title: test.title.clone().or(asked.map(|entry| entry.workload.title.clone())),
+        class: test.class.clone(),
+        corresponds_to: corresponds,
+        none: test.none.clone(),
+        jobs: test.jobs.clone(),
+    })
 }
 
 /// `SRV-QUERY1:org=heap`: the workload's own id and the parameters that the test sets.
@@ -131,29 +198,61 @@ fn corresponds(catalog: &Catalog, test: &SuiteEntry, text: &str) -> Result<Strin
     Ok(format!("{}{colon}{}", asked.entry.workload.id, params.join(",")))
 }
 
+#[derive(Serialize)]
+struct ProfileEntry<'a> {
+    #[serde(flatten)]
+    profile: &'a Profile,
+    needs_memory_mb: Option<f64>,
+    needs_disk_gb: f64,
+    fits: String,
+}
+
 fn profiles(catalog: &Catalog) -> List {
-    let entries = catalog.profiles().iter().map(|profile| {
-        json!({ "id": profile.id, "title": profile.title, "size_gb": profile.size_gb, "cores": profile.cores,
-                "ram_gb": profile.ram_gb, "cache_mb": profile.cache_mb, "needs_memory_mb": profile.memory_mb,
-                "needs_disk_gb": fit::of_own(profile).disk_bytes as f64 / 1e9, "fits": fit::of_profile(profile),
-                "settings": profile.settings })
-    });
+    let entry = |profile| ProfileEntry {
+        profile,
+        needs_memory_mb: profile.memory_mb,
+        needs_disk_gb: Needs::of_own(profile).disk_bytes as f64 / 1e9,
+        fits: fit::of_profile(profile, &paths::data_dir(None)),
+    };
     let columns = &["id", "title", "size_gb", "cores", "ram_gb", "cache_mb", "fits"];
-    List { key: "profiles", columns, entries: entries.collect() }
+    List::new("profiles", columns, catalog.profiles().iter().map(entry))
+}
+
+#[derive(Serialize)]
+struct EngineEntry {
+    id: &'static str,
+    title: &'static str,
+    product: &'static str,
+    drives: &'static [Drive],
+    orgs: &'static [&'static str],
+    lacking_orgs: BTreeMap<&'static str, &'static str>,
+    private_server: bool,
+    url_schemes: &'static [&'static str],
 }
 
 fn engines() -> List {
-    let entries = targets().map(|engine| {
+    let entry = |engine: &'static dyn Engine| {
         let can = engine.capabilities();
-        let drives: Vec<_> = can.drives.iter().map(|drive: &Drive| drive.name()).collect();
-        json!({ "id": engine.name(), "title": engine.title(), "drives": drives, "orgs": can.orgs,
-                "lacking_orgs": can.lacking_orgs.iter().copied().collect::<BTreeMap<_, _>>(),
-                "private_server": can.private_server, "url_schemes": can.url_schemes })
-    });
-    List { key: "engines", columns: &["id", "title", "drives"], entries: entries.collect() }
+        EngineEntry {
+            id: engine.name(),
+            title: engine.title(),
+            product: can.product,
+            drives: can.drives,
+            orgs: can.orgs,
+            lacking_orgs: can.lacking_orgs.iter().copied().collect(),
+            private_server: can.private_server,
+            url_schemes: can.url_schemes,
+        }
+    };
+    List::new("engines", &["id", "title", "drives"], targets().map(entry))
+}
+
+#[derive(Serialize)]
+struct Named {
+    id: &'static str,
+    title: &'static str,
 }
 
 fn named(key: &'static str, items: impl Iterator<Item = (&'static str, &'static str)>) -> List {
-    let entries = items.map(|(id, title)| json!({ "id": id, "title": title })).collect();
-    List { key, columns: &["id", "title"], entries }
+    List::new(key, &["id", "title"], items.map(|(id, title)| Named { id, title }))
 }

@@ -7,6 +7,7 @@ pub mod data;
 pub mod export_sql;
 pub mod generate;
 pub mod list;
+pub mod list_plan;
 pub mod overhead;
 pub mod report;
 pub mod run;

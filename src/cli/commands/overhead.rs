@@ -1,15 +1,17 @@
 //! `overhead`: what our own loop costs per op, and its jitter.
 
-use serde_json::json;
+use std::collections::BTreeMap;
 
-use crate::campaign::host_cpus;
+use serde::Serialize;
+
 use crate::campaign::overhead::{self, Overhead};
 use crate::cli::args::OverheadArgs;
-use crate::cli::context::Context;
-use crate::cli::{live_table, out, signals};
-use crate::error::Result;
+use crate::cli::context::{Context, interrupt};
+use crate::cli::request::check_duration;
+use crate::cli::{live_table, out};
+use crate::error::{Error, Result};
+use crate::host::processors;
 use crate::model::Ramp;
-use crate::plan;
 
 /// Measures our own loop on the null engine.
 ///
@@ -17,16 +19,18 @@ use crate::plan;
 /// A bad ramp; interrupted.
 pub fn overhead(context: &Context, args: &OverheadArgs) -> Result<()> {
     let format = context.format(&["text", "json"])?;
-    let Ramp::Fixed(jobs) = plan::parse_jobs(&args.jobs, host_cpus())? else {
-        return Err(crate::error::Error::usage("--jobs", "an automatic ramp makes no sense here").advise("give 1,2"));
+    let refused = |what: String| Error::usage("--jobs", what).advise("give 1,2");
+    let Ramp::Fixed(jobs) = args.jobs.on(processors()).map_err(refused)? else {
+        return Err(refused("an automatic ramp is not supported here".into()));
     };
-    let interrupt = signals::interrupt()?;
+    check_duration(args.duration.0)?;
+    let interrupt = interrupt()?;
     let mut all = Vec::new();
     for jobs in jobs {
         all.extend(overhead::overhead(jobs, args.duration.0, &interrupt)?);
     }
     if format == "json" {
-        return out::json(&json!({ "overhead": all.iter().map(as_json).collect::<Vec<_>>() }));
+        return out::json(&BTreeMap::from([("overhead", all.iter().map(Figures::of).collect::<Vec<_>>())]));
     }
     let mut table =
         out::Table::new(&["jobs", "op [ns]", "mean [ns]", "p50 [ns]", "p99 [ns]", "p99.9 [ns]", "max [us]", "ops/s"]);
@@ -55,11 +59,30 @@ fn cells(overhead: &Overhead) -> Vec<String> {
     ]
 }
 
-fn as_json(overhead: &Overhead) -> serde_json::Value {
-    let latency = &overhead.result.latency;
-    json!({
-        "jobs": overhead.jobs, "op_ns": overhead.op_ns, "mean_ns": overhead.mean_ns(), "cost_ns": overhead.cost_ns(),
-        "p50_us": latency.p50_us, "p99_us": latency.p99_us, "max_us": latency.max_us,
-        "ops_per_s": overhead.result.ops_per_s,
-    })
+#[derive(Serialize)]
+struct Figures {
+    jobs: u32,
+    op_ns: u64,
+    mean_ns: Option<f64>,
+    cost_ns: Option<f64>,
+    p50_us: Option<f64>,
+    p99_us: Option<f64>,
+    max_us: Option<f64>,
+    ops_per_s: f64,
+}
+
+impl Figures {
+    fn of(overhead: &Overhead) -> Figures {
+        let latency = &overhead.result.latency;
+        Figures {
+            jobs: overhead.jobs,
+            op_ns: overhead.op_ns,
+            mean_ns: overhead.mean_ns(),
+            cost_ns: overhead.cost_ns(),
+            p50_us: latency.p50_us,
+            p99_us: latency.p99_us,
+            max_us: latency.max_us,
+            ops_per_s: overhead.result.ops_per_s,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `report KIND [RUN]...`: a view over the results file.
 
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use crate::analysis::price::PriceList;
@@ -9,23 +10,27 @@ use crate::cli::commands::catalogue;
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
 use crate::cli::{file, out};
-use crate::error::{Error, Result};
+use crate::engine;
+use crate::error::{Error, Result, quote};
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
-use crate::report::{Document, Input, REPORTS, Report, RunTests, Subject, price};
+use crate::report::{Document, Input, Language, REPORTS, Report, RunTests, Subject, price};
 
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
+/// A price list has some hundred bytes; what never ends has more.
+const MOST_BYTES: u64 = 1_000_000;
 
 /// Prints or writes a report.
 ///
 /// # Errors
 /// Unknown kinds, runs, tests and formats; an unwritable file.
 pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
-    let output = args.output.as_deref();
-    let subject = find(&args.kind)?.subject();
-    rendered(context, &args.kind, output, || match subject {
+    let (report, subject) = (find(&args.kind)?, find(&args.kind)?.subject());
+    rendered(context, report, args.output.as_deref(), || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => catalogue::input(context, command_line()),
-        Subject::Catalog => Err(Error::usage("report catalogue", "is about no run").advise("give no run and no test")),
+        Subject::Catalog => {
+            Err(Error::usage("report catalogue", "does not take a run").advise("leave out the run and --test"))
+        }
         Subject::Runs | Subject::Tests => input(context, args, subject),
     })
 }
@@ -45,7 +50,7 @@ pub fn priced(input: Input, paths: &[PathBuf]) -> Result<Input> {
     let prices = paths.iter().map(|path| read_price(path)).collect::<Result<Vec<_>>>()?;
     let input = Input { prices, ..input };
     match price::unused(&input) {
-        Some(name) => Err(Error::usage("--price", format!("'{name}' is none of the runs"))
+        Some(name) => Err(Error::usage("--price", format!("{} is not one of the runs", quote(name)))
             .advise("'platform' in the file must be the name or the target of a run")),
         None => Ok(input),
     }
@@ -54,9 +59,15 @@ pub fn priced(input: Input, paths: &[PathBuf]) -> Result<Input> {
 /// A price list.
 fn read_price(path: &Path) -> Result<PriceList> {
     let place = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::usage(&place, format!("cannot be read: {error}")).advise("name a file as docs/price.md shows")
-    })?;
+    let unreadable =
+        |why: &str| Error::usage(&place, format!("cannot be read: {why}")).advise("name a file as docs/price.md shows");
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    match read {
+        Err(error) => return Err(unreadable(&error.to_string())),
+        Ok(count) if count as u64 > MOST_BYTES => return Err(unreadable("it is too large for a price list")),
+        Ok(_) => {}
+    }
     PriceList::parse(&text).map_err(|(offset, what)| {
         let line = 1 + text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count();
         Error::usage(format!("{place}:{line}"), what).advise("docs/price.md shows the form")
@@ -86,30 +97,45 @@ fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
     Ok(chosen)
 }
 
-/// Prints the report `kind` of a run.
+/// Prints the report of a run.
 ///
 /// # Errors
 /// As [`report`].
-pub fn of_run(context: &Context, kind: &str, run: &str) -> Result<()> {
-    let seconds = find(kind)?.needs_seconds();
-    rendered(context, kind, None, || load(context, &[run.to_string()], seconds))
+pub fn of_run(context: &Context, report: &dyn Report, run: &str) -> Result<()> {
+    rendered(context, report, None, || load(context, &[run.to_string()], report.needs_seconds()))
 }
 
-fn rendered(context: &Context, kind: &str, output: Option<&Path>, input: impl FnOnce() -> Result<Input>) -> Result<()> {
-    let report = find(kind)?;
-    let format = chosen_format(context, report.format(), output)?;
-    check_output(format, output)?;
-    write(context, &format.render(&report.build(&input()?), options(context, output))?, output)
+fn rendered(
+    context: &Context,
+    report: &dyn Report,
+    output: Option<&Path>,
+    input: impl FnOnce() -> Result<Input>,
+) -> Result<()> {
+    let format = form(context, report, output)?;
+    show(context, format, &build(report, format, input()?), output)
 }
 
-/// Writes a document in the form asked for, to a file or to standard output.
+/// The form asked for, else the report's usual one.
 ///
 /// # Errors
-/// Unknown formats; an unwritable file.
-pub fn write_form(context: &Context, document: &Document, output: Option<&Path>, options: Options) -> Result<()> {
-    let format = chosen_format(context, "text", output)?;
-    check_output(format, output)?;
-    write(context, &format.render(document, options)?, output)
+/// Unknown formats, and those that are not for a terminal.
+pub fn form(context: &Context, report: &dyn Report, output: Option<&Path>) -> Result<&'static dyn Format> {
+    let format = chosen_format(context, report.format(), output)?;
+    check_output(format, output).map(|()| format)
+}
+
+/// The document of a report: for programs in English.
+pub fn build(report: &dyn Report, format: &dyn Format, asked: Input) -> Document {
+    let language = if format.is_for_programs() { Language::English } else { asked.language };
+    report.build(&Input { language, ..asked })
+}
+
+/// Writes a document in a form, to a file or to standard output.
+///
+/// # Errors
+/// If the form cannot hold it; an unwritable file.
+pub fn show(context: &Context, format: &dyn Format, document: &Document, output: Option<&Path>) -> Result<()> {
+    write(context, &format.render(document, options(context, output))?, output)
 }
 
 /// The report of this name.
@@ -121,7 +147,8 @@ pub fn find(kind: &str) -> Result<&'static dyn Report> {
     let is_asked = |report: &&dyn Report| report.name() == kind || kind.strip_suffix('s') == Some(report.name());
     REPORTS.iter().copied().find(is_asked).ok_or_else(|| {
         let known: Vec<_> = REPORTS.iter().map(|report| report.name()).collect();
-        Error::usage("report", format!("'{kind}' is no report")).advise(format!("choose {}", known.join(", ")))
+        Error::usage("report", format!("{} is not a report", quote(kind)))
+            .advise(format!("choose {}", known.join(", ")))
     })
 }
 
@@ -136,14 +163,6 @@ fn chosen_format(context: &Context, usual: &str, output: Option<&Path>) -> Resul
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| Error::usage("--format", "unknown"))
 }
 
-/// The format of the terminal.
-///
-/// # Errors
-/// None in practice: the format is in the registry.
-pub fn text_format() -> Result<&'static dyn Format> {
-    FORMATS.first().copied().ok_or_else(|| Error::usage("--format", "there is none"))
-}
-
 /// The format that a file's ending stands for.
 ///
 /// # Errors
@@ -152,7 +171,7 @@ pub fn format_of_file(path: &Path) -> Result<&'static dyn Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     FORMATS.iter().copied().find(|format| format.extension().eq_ignore_ascii_case(ending)).ok_or_else(|| {
         let known: Vec<_> = FORMATS.iter().map(|format| format!(".{}", format.extension())).collect();
-        Error::usage(path.display().to_string(), "the file's ending stands for no format")
+        Error::usage(path.display().to_string(), "the file's extension does not name a format")
             .advise(format!("use {}", known.join(", ")))
     })
 }
@@ -165,6 +184,7 @@ pub fn format_of_file(path: &Path) -> Result<&'static dyn Format> {
 pub fn check_file(context: &Context, path: &Path) -> Result<()> {
     format_of_file(path)?;
     file::refuse_results(context, path)?;
+    file::check_parent(path)?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let place = if path.exists() { path } else { directory };
     if directory.is_dir() && !path.is_dir() && rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok() {
@@ -178,7 +198,7 @@ fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
     if format.is_text() || output.is_some() || !std::io::stdout().is_terminal() {
         return Ok(());
     }
-    Err(Error::usage(format!("--format {}", format.name()), "is a file, not a text for a terminal")
+    Err(Error::usage(format!("--format {}", format.name()), "cannot be shown on a terminal")
         .advise(format!("give --output FILE.{}", format.extension())))
 }
 
@@ -200,14 +220,15 @@ fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<In
             None if seconds => store.tests(run.id)?,
             None => store.figures(run.id)?,
         };
-        Ok(RunTests { run, tests })
+        Ok(RunTests { run, tests }.ordered())
     });
     let runs = runs.collect::<Result<Vec<_>>>()?;
-    Ok(Input { runs, groups: context.catalog()?.groups().to_vec(), command: command_line(), ..Input::default() })
+    let (groups, key_settings) = (context.catalog()?.groups().to_vec(), engine::key_settings());
+    Ok(Input { runs, groups, key_settings, command: command_line(), ..Input::default() })
 }
 
 /// Width and colours, for a file or the terminal.
-pub fn options(context: &Context, output: Option<&Path>) -> Options {
+fn options(context: &Context, output: Option<&Path>) -> Options {
     match output {
         Some(_) => for_file(),
         None => terminal(context),
@@ -220,7 +241,7 @@ pub fn for_file() -> Options {
 }
 
 /// Text for standard output: its width and colours.
-pub fn terminal(context: &Context) -> Options {
+fn terminal(context: &Context) -> Options {
     Options { width: context.width(), color: color(context) }
 }
 

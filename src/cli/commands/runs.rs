@@ -1,5 +1,6 @@
 //! `runs list|show|export|import|delete`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,8 +9,10 @@ use crate::cli::args::Runs;
 use crate::cli::context::Context;
 use crate::cli::{file, out, paths};
 use crate::error::{Error, Kind, Result};
-use crate::import::{self, Text};
-use crate::report::run_json;
+use crate::import::{self, ImportedRun, Text};
+use crate::model::Test;
+use crate::report::Report;
+use crate::report::run_json::RunReport;
 use crate::store::Store;
 
 /// Runs the subcommand.
@@ -34,7 +37,7 @@ fn list(context: &Context) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let runs = context.store_to_read()?.runs()?;
     if format == "json" {
-        return out::json(&serde_json::json!({ "runs": runs }));
+        return out::json(&BTreeMap::from([("runs", runs)]));
     }
     let mut table = out::Table::new(&["id", "name", "target", "started", "status", "tests"]);
     for run in runs {
@@ -47,13 +50,8 @@ fn list(context: &Context) -> Result<()> {
 
 fn show(context: &Context, which: &str) -> Result<()> {
     let format = context.format(&["text", "json"])?;
-    let store = context.store_to_read()?;
-    let run = store.run(which)?;
-    if format == "json" {
-        let tests = store.tests(run.id)?;
-        return out::json(&run_json::document(&run, &tests));
-    }
-    super::report::of_run(context, "kpm", which)
+    let report: &dyn Report = if format == "json" { &RunReport } else { super::report::find("kpm")? };
+    super::report::of_run(context, report, which)
 }
 
 /// Ids of the runs named; all if none is named.
@@ -97,13 +95,14 @@ fn import(context: &Context, path: &Path) -> Result<()> {
 /// Published results as runs.
 fn import_published(context: &Context, csv: Option<&Path>, platforms: Option<&Path>) -> Result<()> {
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| unusable(path, &error));
-    let csv = csv.ok_or_else(|| Error::usage("runs import", "names no file").advise("give a file or --csv FILE"))?;
+    let csv = csv.ok_or_else(|| Error::usage("runs import", "no file is given").advise("give a file or --csv FILE"))?;
     let (place, text) = (csv.display().to_string(), read(csv)?);
     let platforms = platforms.map(|path| Ok((path.display().to_string(), read(path)?))).transpose()?;
     let platforms = platforms.as_ref().map(|(place, text)| Text { place, text });
     let command = paths::command_line();
     let runs = import::published(Text { place: &place, text: &text }, platforms, &context.catalog()?, &command)?;
-    let parts = runs.iter().map(|run| (run.uid.as_str(), &run.run, run.tests.as_slice()));
+    let tests = |run: &ImportedRun| run.tests.iter().cloned().map(Test::from).collect::<Vec<_>>();
+    let parts = runs.iter().map(|run| (run.uid.as_str(), &run.run, tests(run)));
     context.store()?.add_runs(&place, parts)?;
     if !context.global.quiet {
         let tests: usize = runs.iter().map(|run| run.tests.len()).sum();

@@ -20,6 +20,6 @@ pub fn server(context: &Context, what: &Server) -> Result<()> {
         return out::json(&json!({ "engine": engine, "version": fetched.version, "server_bin": fetched.dir,
                                   "was_there": fetched.was_there }));
     }
-    let verb = if fetched.was_there { "is there already" } else { "is fetched" };
-    out::print(&format!("{engine} {} {verb}; use it with:\n--server-bin {}", fetched.version, fetched.dir.display()))
+    let verb = if fetched.was_there { "exists already" } else { "is fetched" };
+    out::print(&format!("{} {verb}; use it with:\n--server-bin {}", fetched.product, fetched.dir.display()))
 }

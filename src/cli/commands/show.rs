@@ -1,17 +1,22 @@
 //! `show workload ID` (`show suite ID` stands in `show_suite`): what it does, its parameters, its SQL as it will run.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
 use super::show_suite;
-use crate::campaign::host_cpus;
 use crate::catalog::Catalog;
 use crate::cli::args::Show;
 use crate::cli::context::Context;
-use crate::cli::{out, setting};
+use crate::cli::{out, request};
 use crate::engine::{self, ENGINES, Engine};
-use crate::error::{Error, Result};
-use crate::model::{Drive, Selection, Workload};
+use crate::error::{Error, Result, quote, visible};
+use crate::host::processors;
+use crate::model::{AskedRamp, Claim, Drive, Selection, Workload};
 use crate::plan;
+use crate::report::catalogue::claim_in_words;
 
-/// Shows a workload or a suite.
+/// Shows a workload or a suite (--format text|json).
 ///
 /// # Errors
 /// Unknown workload, suite or engine, bad parameters.
@@ -20,16 +25,64 @@ pub fn show(context: &Context, what: &Show) -> Result<()> {
         Show::Workload { id, engine, drive } => (id, engine, drive),
         Show::Suite { id, size } => return show_suite::show(context, id, *size),
     };
-    context.text_only()?;
+    let format = context.format(&["text", "json"])?;
     let catalog = context.catalog()?;
     let (name, _) = crate::catalog::parse_selection(id)?;
-    let asked = catalog.find(&name)?;
-    let drive = drive.map(setting::drive);
+    let workload = &catalog.find(&name)?.entry.workload;
+    let (engine, drive) = (engine.as_deref().map(find).transpose()?, drive.map(request::drive));
+    if format == "json" {
+        return out::json(&resolved(&catalog, id, workload, engine, drive)?);
+    }
     let text = match engine {
-        Some(name) => sql(&catalog, id, find(name)?, drive)?,
+        Some(engine) => sql(&catalog, id, engine, drive)?,
         None => every_engine(&catalog, id, drive)?,
     };
-    out::print(&(description(&asked.entry.workload) + &text))
+    out::print(&(description(workload, engine) + &text))
+}
+
+/// A workload with all that it inherits, and what each engine would run.
+#[derive(Serialize)]
+struct Resolved<'a> {
+    workload: &'a Workload,
+    plans: Vec<Planned>,
+}
+
+#[derive(Serialize)]
+struct Planned {
+    engine: &'static str,
+    drive: Drive,
+    params: BTreeMap<String, String>,
+    hash: String,
+    statements: Vec<plan::Shown>,
+}
+
+/// The workload with all that it inherits, and its statements on each engine that can run it.
+fn resolved<'a>(
+    catalog: &Catalog,
+    id: &str,
+    workload: &'a Workload,
+    engine: Option<&'static dyn Engine>,
+    drive: Option<Drive>,
+) -> Result<Resolved<'a>> {
+    let plan = |engine: &'static dyn Engine| planned(catalog, id, engine, drive);
+    let all = ENGINES.iter().copied().filter(|engine| engine.is_target());
+    let plans = match engine {
+        Some(engine) => vec![plan(engine)?],
+        None => all.filter_map(|engine| plan(engine).ok()).collect(),
+    };
+    Ok(Resolved { workload, plans })
+}
+
+fn planned(catalog: &Catalog, id: &str, engine: &'static dyn Engine, drive: Option<Drive>) -> Result<Planned> {
+    let selection = selection(catalog, id, engine, drive)?;
+    let statements = plan::show(&selection);
+    Ok(Planned {
+        engine: engine.name(),
+        drive: selection.drive,
+        params: selection.params,
+        hash: selection.hash,
+        statements,
+    })
 }
 
 /// The SQL of each engine, or why it has none.
@@ -54,12 +107,14 @@ fn every_engine(catalog: &Catalog, id: &str, drive: Option<Drive>) -> Result<Str
 pub fn find(name: &str) -> Result<&'static dyn Engine> {
     engine::find(name).filter(|engine| engine.is_target()).ok_or_else(|| {
         let known: Vec<_> = ENGINES.iter().filter(|engine| engine.is_target()).map(|engine| engine.name()).collect();
-        Error::usage("--engine", format!("'{name}' is no engine")).advise(format!("choose {}", known.join(", ")))
+        Error::usage("--engine", format!("{} is not an engine", quote(name)))
+            .advise(format!("choose {}", known.join(", ")))
     })
 }
 
-/// Title, prose, KPM, parameters and aliases, as SQL comments: the whole output can be pasted into a client.
-fn description(workload: &Workload) -> String {
+/// Title, prose, KPM, parameters, aliases and claims, as SQL comments: the whole output can be pasted into a client. Of the
+/// claims those of one engine, if it is named.
+fn description(workload: &Workload, engine: Option<&dyn Engine>) -> String {
     let mut lines = vec![format!("{}: {}", workload.id, workload.title)];
     lines.extend(workload.about.trim().lines().map(String::from));
     lines.push(format!("KPM: {} ({} is better)", workload.kpm.unit, workload.kpm.better.name()));
@@ -79,14 +134,20 @@ fn description(workload: &Workload) -> String {
         };
         lines.push(format!("parameter {}={} ({values}): {}", param.name, param.default, param.about));
     }
-    lines.iter().map(|line| format!("-- {line}").trim_end().to_string() + "\n").collect()
+    let holds = |claim: &&Claim| {
+        claim.engines.is_empty() || engine.is_none_or(|engine| claim.engines.iter().any(|name| name == engine.name()))
+    };
+    for (kind, claims) in [("contract", &workload.contract), ("cross-check", &workload.crosscheck)] {
+        lines.extend(claims.iter().filter(holds).map(|claim| format!("{kind}: {}", claim_in_words(claim))));
+    }
+    lines.iter().map(|line| format!("-- {}", visible(line)).trim_end().to_string() + "\n").collect()
 }
 
 fn sql(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<String> {
     let selection = selection(catalog, id, engine, drive)?;
     let mut text = format!("\n-- {} on {}, {} drive\n", selection.workload.id, engine.name(), selection.drive.name());
     for shown in plan::show(&selection) {
-        text.push_str(&format!("\n-- {}\n{};\n", shown.caption, shown.sql.trim().trim_end_matches(';')));
+        text.push_str(&format!("\n-- {}\n{};\n", visible(&shown.caption), shown.sql.trim().trim_end_matches(';')));
     }
     Ok(text)
 }
@@ -98,9 +159,9 @@ fn sql(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -
 pub fn selection(catalog: &Catalog, id: &str, engine: &dyn Engine, drive: Option<Drive>) -> Result<Selection> {
     let request = plan::Request {
         workloads: vec![id.to_string()],
-        jobs: Some("1".into()),
+        jobs: Some(AskedRamp::of(1)),
         drive,
-        ..plan::Request::new(engine.name(), engine.capabilities(), host_cpus())
+        ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };
     let plan = plan::build(catalog, &request)?;
     plan.selections.into_iter().next().ok_or_else(|| Error::usage("show", "nothing to show"))

@@ -1,17 +1,19 @@
 //! `show suite ID`: its tests under their published codes, what each corresponds to, its rule, and where it runs.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-use super::list::suite_entry;
-use crate::campaign::host_cpus;
-use crate::catalog::{Catalog, Suite, SuiteEntry};
+use serde::Serialize;
+
+use super::list::{SuiteTest, suite_test};
+use crate::catalog::{Catalog, Suite, SuiteEntry, Work};
 use crate::cli::context::Context;
 use crate::cli::out;
-use crate::cli::setting::check_size;
+use crate::cli::request::check_size;
 use crate::engine::{ENGINES, Engine};
 use crate::error::Result;
-use crate::plan::{self, DEFAULT_SIZE_GB, Prospect};
-use crate::report::format::text::fold;
+use crate::host::processors;
+use crate::plan::{self, Candidate, DEFAULT_SIZE_GB};
+use crate::report::format::layout::fold;
 
 /// Shows a suite at a nominal size.
 ///
@@ -26,62 +28,95 @@ pub fn show(context: &Context, id: &str, size_gb: Option<f64>) -> Result<()> {
     check_size(size_gb)?;
     let tests = tests(&catalog, suite, size_gb)?;
     if format == "json" {
-        return out::json(&json!({ "suite": suite.id, "title": suite.title, "about": suite.about, "size_gb": size_gb,
-                                  "published_gb": suite.published_gb, "tests": tests }));
+        let Suite { id, title, about, published_gb, .. } = suite;
+        return out::json(&Shown { suite: id, title, about, size_gb, published_gb: *published_gb, tests });
     }
     out::print(&text(context, suite, size_gb, &tests))
 }
 
-/// Every test as JSON, with what becomes of it on each engine.
-fn tests(catalog: &Catalog, suite: &Suite, size_gb: f64) -> Result<Vec<Value>> {
+#[derive(Serialize)]
+struct Shown<'a> {
+    suite: &'a str,
+    title: &'a str,
+    about: &'a str,
+    size_gb: f64,
+    published_gb: Option<f64>,
+    tests: Vec<Test>,
+}
+
+/// A test with its rule, and what becomes of it on each engine.
+#[derive(Serialize)]
+struct Test {
+    #[serde(flatten)]
+    test: SuiteTest,
+    work: Option<Work>,
+    ops_per_job: Option<u64>,
+    duration_s: Option<f64>,
+    /// Nothing, or why not; none of a test that is only listed.
+    #[serde(serialize_with = "in_words")]
+    engines: Option<Outcomes>,
+}
+
+/// By engine: why it cannot run a test.
+type Outcomes = BTreeMap<&'static str, Option<String>>;
+
+/// `yes`, or why not.
+fn in_words<S: serde::Serializer>(engines: &Option<Outcomes>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    let words = |why: &Option<String>| why.clone().unwrap_or_else(|| "yes".into());
+    let said = engines.as_ref().map(|on| on.iter().map(|(engine, why)| (*engine, words(why))));
+    said.map(BTreeMap::from_iter).serialize(serializer)
+}
+
+/// Every test, with what becomes of it on each engine.
+fn tests(catalog: &Catalog, suite: &Suite, size_gb: f64) -> Result<Vec<Test>> {
     let engines: Vec<&dyn Engine> = ENGINES.iter().copied().filter(|engine| engine.is_target()).collect();
-    let on = engines.iter().map(|engine| Ok((engine.name(), prospects(catalog, suite, *engine, size_gb)?)));
+    let on = engines.iter().map(|engine| Ok((engine.name(), candidates(catalog, suite, *engine, size_gb)?)));
     let on = on.collect::<Result<Vec<_>>>()?;
     let entries = catalog.suite_tests(suite)?;
     entries.iter().enumerate().map(|(at, entry)| test(catalog, entry, &on, at)).collect()
 }
 
-fn prospects(catalog: &Catalog, suite: &Suite, engine: &dyn Engine, size_gb: f64) -> Result<Vec<Prospect>> {
+fn candidates(catalog: &Catalog, suite: &Suite, engine: &dyn Engine, size_gb: f64) -> Result<Vec<Candidate>> {
     let request = plan::Request {
         suites: vec![suite.id.clone()],
         size_gb: Some(size_gb),
-        ..plan::Request::new(engine.name(), engine.capabilities(), host_cpus())
+        ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };
-    plan::prospects(catalog, &request)
+    plan::candidates(catalog, &request)
 }
 
-fn test(catalog: &Catalog, entry: &SuiteEntry, on: &[(&str, Vec<Prospect>)], at: usize) -> Result<Value> {
-    let engines: serde_json::Map<_, _> = on
-        .iter()
-        .map(|(engine, prospects)| {
-            let outcome = prospects.get(at).map_or(Ok(()), |prospect| prospect.selection.as_ref().map(|_| ()));
-            ((*engine).to_string(), json!(outcome.map_or_else(String::clone, |()| "yes".to_string())))
-        })
-        .collect();
-    let planned = on.iter().find_map(|(_, prospects)| prospects.get(at)?.selection.as_ref().ok());
-    let mut value = suite_entry(catalog, entry)?;
-    value["work"] = json!(entry.work);
-    value["ops_per_job"] = json!(planned.and_then(|selection| selection.window.ops_per_job));
-    value["duration_s"] = json!(planned.filter(|_| entry.work.is_none()).map(|selection| selection.window.duration_s));
-    value["engines"] = if entry.workload.is_some() { json!(engines) } else { Value::Null };
-    Ok(value)
+fn test(catalog: &Catalog, entry: &SuiteEntry, on: &[(&'static str, Vec<Candidate>)], at: usize) -> Result<Test> {
+    let why_not =
+        |candidates: &Vec<Candidate>| candidates.get(at).and_then(|candidate| candidate.selection.clone().err());
+    let engines = || on.iter().map(|(engine, candidates)| (*engine, why_not(candidates))).collect();
+    let planned = on.iter().find_map(|(_, candidates)| candidates.get(at)?.selection.as_ref().ok());
+    let window = planned.map(|selection| selection.window);
+    Ok(Test {
+        test: suite_test(catalog, entry)?,
+        work: entry.work.clone(),
+        ops_per_job: window.and_then(|window| window.ops_per_job),
+        duration_s: window.filter(|_| entry.work.is_none()).map(|window| window.duration_s),
+        engines: entry.workload.is_some().then(engines),
+    })
 }
 
 /// The tests as a table; reasons stand below it, each once.
-fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Value]) -> String {
+fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Test]) -> String {
     let mut reasons = Vec::new();
-    let coded = tests.iter().any(|test| test["code"].is_string() || test["class"].is_string());
-    let named: &[&str] = if coded { &["class", "code"] } else { &[] };
-    let mut table = out::Table::new(&[named, &["test", "corresponds to", "jobs", "per job", "runs on"]].concat());
+    let coded = tests.iter().any(|Test { test, .. }| test.code.is_some() || test.class.is_some());
+    let names: &[&str] = if coded { &["class", "code"] } else { &[] };
+    let mut table = out::Table::new(&[names, &["test", "corresponds to", "jobs", "per job", "runs on"]].concat());
     for test in tests {
-        let said = |key: &str| test[key].as_str().unwrap_or_default().to_string();
-        let corresponds = match test["none"].as_str() {
+        let said = |text: &Option<String>| text.clone().unwrap_or_default();
+        let SuiteTest { code, title, class, corresponds_to, none, jobs } = &test.test;
+        let corresponds = match none {
             Some(reason) => format!("- {}", note(&mut reasons, reason)),
-            None => said("corresponds_to"),
+            None => said(corresponds_to),
         };
         let runs_on = runs_on(test, &mut reasons);
-        let names = named.iter().map(|key| said(key));
-        table.row(names.chain([said("title"), corresponds, said("jobs"), rule(test), runs_on]));
+        let names = [class, code].into_iter().filter(|_| coded).map(said);
+        let jobs = jobs.as_ref().map_or_else(String::new, ToString::to_string);
+        table.row(names.chain([said(title), corresponds, jobs, rule(test), runs_on]));
     }
     let fitted = |text: &str| context.fit().map_or(text.to_string(), |width| fold(text, width).join("\n"));
     let (title, about) = (format!("{}: {}", suite.id, suite.title), suite.about.trim());
@@ -91,10 +126,9 @@ fn text(context: &Context, suite: &Suite, size_gb: f64, tests: &[Value]) -> Stri
 }
 
 /// The engines that run the test; of the others the notes that say why not.
-fn runs_on(test: &Value, reasons: &mut Vec<String>) -> String {
-    let engines = test["engines"].as_object().into_iter().flatten();
-    let word = engines.map(|(engine, outcome)| match outcome.as_str() {
-        Some("yes") | None => engine.clone(),
+fn runs_on(test: &Test, reasons: &mut Vec<String>) -> String {
+    let word = test.engines.iter().flatten().map(|(engine, why_not)| match why_not {
+        None => engine.to_string(),
         Some(reason) => format!("not {engine} {}", note(reasons, reason)),
     });
     word.collect::<Vec<_>>().join(", ")
@@ -110,12 +144,11 @@ fn note(reasons: &mut Vec<String>, reason: &str) -> String {
 }
 
 /// `65536 selects` as published, and in ops of ours; or the window.
-fn rule(test: &Value) -> String {
-    match (&test["work"], test["ops_per_job"].as_u64(), test["duration_s"].as_f64()) {
-        (Value::Object(work), Some(ops), _) => {
-            let amount = work["amount"].as_f64().unwrap_or_default();
-            let (unit, op) = (work["unit"].as_str().unwrap_or_default(), if ops == 1 { "op" } else { "ops" });
-            format!("{amount} {unit} = {ops} {op}")
+fn rule(test: &Test) -> String {
+    match (&test.work, test.ops_per_job, test.duration_s) {
+        (Some(work), Some(ops), _) => {
+            let op = if ops == 1 { "op" } else { "ops" };
+            format!("{} {} = {ops} {op}", work.amount, work.unit)
         }
         (_, _, Some(seconds)) => format!("{seconds} s"),
         _ => String::new(),

@@ -1,24 +1,23 @@
 //! Opens connections: socket, greeting, login, settings.
 
 use std::io;
-use std::time::Duration;
 
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse};
 use mysql_common::proto::MySerialize;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::error;
-use super::password::Passwords;
+use super::options::ClientOptions;
 use super::reply;
-use super::url::{Config, Host};
+use super::url::Config;
 use super::wire::Wire;
-use crate::engine::remote::{Password, Stream, first_that_answers, unreachable};
+use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, first_that_answers};
 use crate::engine::{EngineError, ErrorClass};
+use crate::error::quote;
 
-/// Longest wait for one address and for each answer during login.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest packet that we announce.
 const MAX_PACKET_BYTES: u32 = 1 << 24;
 /// First bytes of the packets that carry the login on.
@@ -48,21 +47,28 @@ pub(super) struct Connection {
 ///
 /// # Errors
 /// Nobody listens, wrong user or password, no such database, too many connections.
-pub(super) fn connect(config: &Config, passwords: &Passwords) -> Result<Connection, EngineError> {
+pub(super) fn connect(
+    config: &Config,
+    options: &ClientOptions,
+    passwords: &Passwords,
+) -> Result<Connection, EngineError> {
     let mut connection = connect_with(config, passwords.known()).or_else(|error| {
         let refused = error.class == ErrorClass::Denied && passwords.known().is_none() && config.wants_password;
-        if refused { connect_with(config, Some(passwords.ask(config)?)) } else { Err(error) }
+        if !refused {
+            return Err(error);
+        }
+        connect_with(config, Some(passwords.find(&config.user, || options.filed())?))
     })?;
     connection.wire.read_timeout(None);
     Ok(connection)
 }
 
-fn connect_with(config: &Config, password: Option<Password>) -> Result<Connection, EngineError> {
+fn connect_with(config: &Config, password: Option<SecretString>) -> Result<Connection, EngineError> {
     first_that_answers(&config.hosts, |host| connect_host(config, host, password.as_ref()))
 }
 
-fn connect_host(config: &Config, host: &Host, password: Option<&Password>) -> Result<Connection, EngineError> {
-    let (stream, local) = open_stream(host).map_err(|error| unreachable(&place(host), &error))?;
+fn connect_host(config: &Config, host: &Host, password: Option<&SecretString>) -> Result<Connection, EngineError> {
+    let (stream, local) = host.connect()?;
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let greeting = greeting(&mut wire)?;
@@ -80,20 +86,6 @@ fn connect_host(config: &Config, host: &Host, password: Option<&Password>) -> Re
 /// The server's.
 pub(super) fn set_up(wire: &mut Wire) -> Result<(), EngineError> {
     reply::run(wire, SESSION_SETTINGS).map(|_| ())
-}
-
-fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
-    match host {
-        Host::Socket(path) => Stream::to_socket(path).map(|stream| (stream, true)),
-        Host::Tcp { name, port } => Stream::to_port(name, *port, CONNECT_TIMEOUT),
-    }
-}
-
-fn place(host: &Host) -> String {
-    match host {
-        Host::Socket(path) => format!("socket {}", path.display()),
-        Host::Tcp { name, port } => format!("host {name} port {port}"),
-    }
 }
 
 fn greeting(wire: &mut Wire) -> Result<HandshakePacket<'static>, EngineError> {
@@ -125,7 +117,7 @@ fn capabilities(greeting: &HandshakePacket<'_>) -> CapabilityFlags {
 
 /// A login under way.
 struct Login<'a> {
-    password: Option<&'a Password>,
+    password: Option<&'a SecretString>,
     /// Over a Unix socket, where nobody can listen in.
     socket: bool,
     nonce: Vec<u8>,
@@ -133,7 +125,7 @@ struct Login<'a> {
 
 impl Context for &Login<'_> {
     fn pass(&self) -> &[u8] {
-        self.password.map_or(&[], Password::bytes)
+        self.password.map_or(&[], |password| password.expose_secret().as_bytes())
     }
     fn is_ipc_transport(&self) -> bool {
         self.socket
@@ -235,7 +227,7 @@ fn start(plugin: &AuthPlugin<'_>) -> Result<AuthProc, EngineError> {
 
 fn unsupported(plugin: &AuthPlugin<'_>) -> EngineError {
     let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
-    let message = format!("the server wants the authentication method '{name}', which is not supported");
+    let message = format!("the server wants the authentication method {}, which is not supported", quote(name));
     EngineError::new(ErrorClass::Denied, message)
         .advised("use mysql_native_password, ed25519 or unix_socket for this user")
 }

@@ -1,4 +1,6 @@
-//! The client drive: prepared statements, one write and as few reads as possible per execution.
+//! The client drive, and the database drive: a stored procedure, one slice per call.
+//!
+//! On the client drive, prepared statements, one write and as few reads as possible per execution.
 //!
 //! Each statement has its packet encoded once; an execution patches the values into it. Values go and come in binary
 //! form, as drivers do for prepared statements. Nothing is pipelined: each statement is answered before the next is
@@ -10,8 +12,9 @@ use super::reply::{self, Head};
 use super::session::MariaSession;
 use super::wire::{Wire, header};
 use crate::engine::client_loop::{ClientSession, Transaction};
-use crate::engine::{EngineError, RowLoad};
-use crate::model::BoundStatement;
+use crate::engine::slices::{self, SliceResult};
+use crate::engine::{EngineError, JobOrder, Pacer, RowLoad, Session};
+use crate::model::{BoundStatement, Routine};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 /// Type of every value: `bigint`.
@@ -168,6 +171,29 @@ fn transaction_row(row: &[u8]) -> Option<Transaction> {
     // The first three NULL bits stand at bits 2, 3 and 4.
     let null = row.get(1)? & 0b1_1100 != 0;
     if null { None } else { Some(Transaction { rows: number(0)?, commits: number(1)?, seed: number(2)? }) }
+}
+
+/// Runs the routine's slices until the pacer gives no more.
+pub(super) fn run_routine(
+    session: &mut MariaSession,
+    routine: &Routine,
+    order: &JobOrder<'_>,
+    pacer: &mut dyn Pacer,
+) -> Result<(), EngineError> {
+    slices::run(order, &routine.call, pacer, |values| call(session, &routine.call, values))
+}
+
+/// Runs one slice.
+fn call(session: &mut MariaSession, call: &BoundStatement, values: &[i64]) -> Result<SliceResult, EngineError> {
+    let rows = session.query(&call.sql, values)?;
+    let Some(row) = rows.rows.first() else {
+        return Err(error::statement(format!("{}: returned no row", call.name)));
+    };
+    let mut result = SliceResult::default();
+    for (name, value) in rows.columns.iter().zip(row) {
+        result.set(name, value.as_deref().unwrap_or_default())?;
+    }
+    Ok(result)
 }
 
 #[cfg(test)]

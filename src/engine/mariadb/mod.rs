@@ -3,31 +3,28 @@
 //! Packets of the login, errors and descriptions of columns are the library's; framing, buffers and the hot loop are
 //! ours (docs/decisions/0010-own-mariadb-client.md).
 //!
-//! `url` and `options` where to connect, `password` with what, `connect` opens, `wire` frames packets, `reply` reads
-//! results, `session` runs control statements, `job` the client drive and the procedures of one transaction, `routine`
-//! the database drive, `load` loads, `provision` our database, `local` finds the server's process.
+//! `url` and `options` where to connect and with what, `connect` opens, `wire` frames packets, `reply` reads
+//! results, `session` runs control statements and finds the server's process, `job` the client drive, the procedures
+//! of one transaction and the database drive, `load` loads, `provision` our database.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::engine::running::Running;
+use crate::engine::cancel::Running;
+use crate::engine::remote::{Passwords, directory, sessions_left};
 use crate::engine::{
-    Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
-    Session, SessionRoom, Version, client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
+    Version, client_loop,
 };
-use crate::model::{Drive, JobCode};
+use crate::model::{Capabilities, Drive, JobCode, Placeholder};
 
 mod connect;
 mod error;
 mod job;
 mod load;
-mod local;
 mod options;
-mod password;
 mod provision;
 mod reply;
-mod room;
-mod routine;
 mod session;
 mod url;
 mod wire;
@@ -35,13 +32,12 @@ mod wire;
 use connect::{connect, set_up};
 use job::JobSession;
 use options::ClientOptions;
-use password::Passwords;
 use session::MariaSession;
 use url::Config;
 
 /// Oldest supported version.
 const OLDEST: [u32; 2] = [10, 6];
-/// What MariaDB writes into its version.
+/// The product, as it calls itself in its version.
 const BRAND: &str = "MariaDB";
 
 /// Organisations of other engines.
@@ -62,25 +58,26 @@ impl Engine for MariaDb {
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            drives: &[Drive::Database, Drive::Client],
+            product: BRAND,
             commits_in_routine: false,
             placeholder: Placeholder::Question,
-            prefix: "dbdyno.",
             orgs: &["iot", "iot-list", "range-hash", "heap", "heap-list"],
             lacking_orgs: LACKING_ORGS,
-            parallel_load: true,
-            parallel_index: false,
-            in_process: false,
             url_schemes: url::SCHEMES,
-            private_server: true,
+            passwords: Some(url::SOURCES),
+            block_setting: Some("innodb_page_size"),
+            key_settings: &["innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "sync_binlog"],
+            ..Capabilities::SERVER
         }
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let url = target.url.as_deref().ok_or_else(|| EngineError::new(ErrorClass::Other, "no URL is given"))?;
         let options = ClientOptions::of_user();
-        let mut config = Config::parse(url, &options)?;
-        let passwords = Passwords::new(&config, &options, target.ask_password);
-        let mut connection = connect(&config, &passwords)?;
+        let mut config = Config::parse(target.url()?, &options)?;
+        let passwords = Passwords::new(url::SOURCES, target.password.clone());
+        if config.wants_password {
+            passwords.offer(options.password.clone());
+        }
+        let mut connection = connect(&config, &options, &passwords)?;
         let version = check_version(&connection.server_version)?;
         set_up(&mut connection.wire)?;
         let (is_local, running) = (connection.local, Running::new());
@@ -89,10 +86,10 @@ impl Engine for MariaDb {
         if ours.exists {
             config.database = Some(provision::DATABASE.into());
         }
-        let pid = if is_local { local::process(&mut session) } else { None };
-        let storage_path = if is_local { local::data_directory(&mut session) } else { None };
+        let pid = if is_local { session::server_process(&mut session) } else { None };
+        let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
         let no_routines = ours.no_routines;
-        Ok(Box::new(MariaDatabase { config, passwords, version, no_routines, pid, storage_path, running }))
+        Ok(Box::new(MariaDatabase { config, options, passwords, version, no_routines, pid, storage_path, running }))
     }
 }
 
@@ -100,7 +97,10 @@ impl Engine for MariaDb {
 fn check_version(text: &str) -> Result<Version, EngineError> {
     let version = Version::parse(text);
     let (message, advice) = if !text.contains(BRAND) {
-        (format!("the server is no MariaDB but {text}"), "dbdyno has not been tried with it; use MariaDB 10.6 or newer")
+        (
+            format!("the server is not MariaDB but {text}"),
+            "dbdyno has not been tried with it; use MariaDB 10.6 or newer",
+        )
     } else if version < Version(OLDEST.to_vec()) {
         (format!("MariaDB {version} is too old"), "use MariaDB 10.6 or newer")
     } else {
@@ -112,6 +112,7 @@ fn check_version(text: &str) -> Result<Version, EngineError> {
 /// An open MariaDB server.
 struct MariaDatabase {
     config: Config,
+    options: ClientOptions,
     passwords: Passwords,
     version: Version,
     /// Why there can be no stored routines, if there can be none.
@@ -125,7 +126,7 @@ struct MariaDatabase {
 
 impl MariaDatabase {
     fn open_session(&self) -> Result<MariaSession, EngineError> {
-        let mut connection = connect(&self.config, &self.passwords)?;
+        let mut connection = connect(&self.config, &self.options, &self.passwords)?;
         set_up(&mut connection.wire)?;
         Ok(MariaSession::new(connection, &self.running))
     }
@@ -148,7 +149,7 @@ impl Database for MariaDatabase {
         // Dropping a session waits for its end: its counts are in the server's when this returns.
         match job.code {
             JobCode::Routine(routine) if !routine.per_op => {
-                routine::run(&mut self.job_session(job)?, routine, job, pacer)
+                job::run_routine(&mut self.job_session(job)?, routine, job, pacer)
             }
             JobCode::Routine(_) | JobCode::Client { .. } | JobCode::Bulk { .. } => {
                 client_loop::drive(job, pacer, |statements| JobSession::prepare(self.job_session(job)?, statements))
@@ -173,8 +174,8 @@ impl Database for MariaDatabase {
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
     }
-    fn session_room(&self) -> Result<Option<SessionRoom>, EngineError> {
-        room::ask(&mut self.open_session()?)
+    fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
+        sessions_left(&mut self.open_session()?, &provision::sql("sessions")?)
     }
     fn load_method(&self) -> &'static str {
         "bulk-insert"

@@ -1,6 +1,8 @@
 //! The user's option file, ~/.my.cnf: what `[client]` says about user, password and server (MariaDB manual,
 //! "Configuring MariaDB with Option Files").
 
+use secrecy::{ExposeSecret, SecretString};
+
 use crate::engine::remote::{in_home, private_text};
 
 /// Groups that MariaDB's own client reads too; a later line wins.
@@ -13,7 +15,7 @@ pub(super) struct ClientOptions {
     pub host: Option<String>,
     pub port: Option<String>,
     pub socket: Option<String>,
-    pub password: Option<String>,
+    pub password: Option<SecretString>,
     /// Why the file was not used, if it is there.
     pub trouble: Option<String>,
 }
@@ -22,7 +24,7 @@ impl ClientOptions {
     /// Reads ~/.my.cnf, if it is there and nobody else may read it.
     pub(super) fn of_user() -> Self {
         match in_home(".my.cnf").map_or(Ok(None), |path| private_text(&path)) {
-            Ok(text) => text.map(|text| ClientOptions::parse(&text)).unwrap_or_default(),
+            Ok(text) => text.map(|text| ClientOptions::parse(text.expose_secret())).unwrap_or_default(),
             Err(trouble) => ClientOptions { trouble: Some(trouble), ..ClientOptions::default() },
         }
     }
@@ -41,6 +43,11 @@ impl ClientOptions {
         options
     }
 
+    /// The password of the file, or why the file was not used.
+    pub(super) fn filed(&self) -> Result<Option<SecretString>, String> {
+        self.trouble.clone().map_or_else(|| Ok(self.password.clone()), Err)
+    }
+
     fn set(&mut self, name: &str, value: &str) {
         let value = Some(unquoted(value));
         match name {
@@ -48,7 +55,7 @@ impl ClientOptions {
             "host" => self.host = value,
             "port" => self.port = value,
             "socket" => self.socket = value,
-            "password" => self.password = value,
+            "password" => self.password = value.map(SecretString::from),
             _ => {}
         }
     }
@@ -74,7 +81,7 @@ mod tests {
             "[mysqld]\nuser=mysql\n[client]\n# user=no\nuser = ann # me\npassword = \"pa#ss 'x'\"\n[other]\nhost=no\n";
         let options = ClientOptions::parse(text);
         assert_eq!(options.user.as_deref(), Some("ann"));
-        assert_eq!(options.password.as_deref(), Some("pa#ss 'x'"));
+        assert_eq!(options.password.as_ref().map(ExposeSecret::expose_secret), Some("pa#ss 'x'"));
         assert_eq!(options.host, None);
     }
 }

@@ -14,7 +14,8 @@ const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
 const SQL: &str = include_str!("provision.sql");
 
-fn sql(block: &str) -> Result<String, EngineError> {
+/// A statement of ours.
+pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("database", DATABASE)])
 }
 
@@ -78,6 +79,6 @@ mod tests {
         for block in ["privileges", "exists", "create", "try-routine", "drop-tried"] {
             assert!(sql(block).unwrap().contains(DATABASE), "{block}");
         }
-        assert!(sql("user").is_ok() && sql("gone").is_err());
+        assert!(["user", "directory", "sessions"].into_iter().all(|block| sql(block).is_ok()) && sql("gone").is_err());
     }
 }

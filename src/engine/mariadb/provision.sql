@@ -27,3 +27,24 @@ drop procedure if exists {{database}}.w_try
 
 -- name: user
 select current_user()
+
+-- name: directory
+select @@datadir
+
+-- name: sessions
+-- A row per limit: name, sessions, of these kept for others, for whom, in use. The session's max_user_connections is the limit
+-- of this user, 0 = none; without the privilege PROCESS a user sees its own sessions only, which is what is counted. A server
+-- that may open too few files takes the connections that its settings allow, but answers no more than it has files for,
+-- besides those of tables and logs.
+with connected as (
+  select cast(variable_value as signed) - 1 as used from information_schema.global_status
+  where variable_name = 'THREADS_CONNECTED'
+)
+select 'max_connections', @@global.max_connections, 0, '', used from connected
+union all
+select 'max_user_connections', @@session.max_user_connections, 0, '',
+  (select count(*) from information_schema.processlist where user = substring_index(current_user(), '@', 1)) - 1
+from connected where @@session.max_user_connections > 0
+union all
+select 'open_files_limit', @@global.open_files_limit, 128, 'files of tables and logs', used
+from connected where @@global.open_files_limit > 0

@@ -1,14 +1,20 @@
-//! The control session: any statement, results as text.
+//! The control session: any statement, results as text; and the process of its server.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use procfs::process::Process;
 
 use super::connect::Connection;
 use super::reply;
 use super::wire::Wire;
-use crate::engine::running::{Entered, Running};
+use crate::engine::cancel::{Entered, Running};
 use crate::engine::{EngineError, Rows, Session};
 
+/// Names of the server's program.
+const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
 /// Longest wait for the server's end of a session.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -54,6 +60,19 @@ pub(super) fn immediate(sql: &str, binds: &[i64]) -> String {
     let quoted = sql.replace('\\', "\\\\").replace('\'', "''");
     let values: Vec<String> = binds.iter().map(i64::to_string).collect();
     format!("execute immediate '{quoted}' using {}", values.join(", "))
+}
+
+/// The server's process, by the number in its own note, if it is here and looks like a server: it may run in another
+/// process namespace, and none is better than a wrong one.
+pub(super) fn server_process(session: &mut MariaSession) -> Option<u32> {
+    let path = session.query("select @@pid_file, @@datadir", &[]).ok()?;
+    let row = path.rows.first()?;
+    let (file, directory) = (row.first()?.as_deref()?, row.get(1)?.as_deref()?);
+    let text = fs::read_to_string(PathBuf::from(directory).join(file)).ok()?;
+    let pid: i32 = text.trim().parse().ok()?;
+    let arguments = Process::new(pid).ok()?.cmdline().ok()?;
+    let is_server = arguments.first().is_some_and(|name| PROGRAMS.iter().any(|program| name.contains(program)));
+    u32::try_from(pid).ok().filter(|_| is_server)
 }
 
 #[cfg(test)]

@@ -6,26 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::options::ClientOptions;
 use crate::engine::EngineError;
-use crate::engine::remote::{Url, bad_url as bad, from_env, not_empty, os_user, port_number, unknown_parameter};
+use crate::engine::remote::{Host, Url, bad_url as bad, from_env, not_empty, os_user, port_number, unknown_parameter};
+use crate::model::PasswordSources;
 
 const DEFAULT_PORT: u16 = 3306;
 pub(super) const SCHEMES: &[&str] = &["mariadb", "mysql"];
-const PASSWORD_PLACE: &str = "MYSQL_PWD or [client] of ~/.my.cnf";
+/// Where a password is looked for before the user is asked.
+pub(super) const SOURCES: PasswordSources = PasswordSources { variable: "MYSQL_PWD", file: "[client] of ~/.my.cnf" };
 /// Where distributions put the server's socket; the first that exists stands for `localhost`, as in MariaDB's client.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/run/mysql/mysql.sock", "/tmp/mysql.sock"];
 const LOCALHOST: &str = "localhost";
-
-/// One place to connect to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Host {
-    /// Path of the server's Unix socket.
-    Socket(PathBuf),
-    Tcp {
-        name: String,
-        port: u16,
-    },
-}
 
 /// How to connect, without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +47,7 @@ impl Config {
     /// # Errors
     /// Not a URL, a password in it, an unknown parameter. No error quotes the URL.
     pub(super) fn parse(url: &str, options: &ClientOptions) -> Result<Config, EngineError> {
-        let url = Url::parse(url, SCHEMES, PASSWORD_PLACE)?;
+        let url = Url::parse(url, SCHEMES, SOURCES)?;
         let mut parts = Parts { hosts: url.hosts, user: url.user, database: url.database, ..Parts::default() };
         for (name, value) in url.parameters {
             parts.parameter(&name, value)?;
@@ -156,9 +147,9 @@ mod tests {
     #[test]
     fn wrong_parts_are_named() {
         for (url, word) in [
-            ("mariadb://u@h:x/d", "'x' is no port"),
+            ("mariadb://u@h:x/d", "'x' is not a port"),
             ("mariadb://u@h/d?nope=1", "'nope'"),
-            ("postgres://h", "mariadb://"),
+            ("other://h", "mariadb://"),
         ] {
             let error = parse(url).unwrap_err();
             assert!(error.class == ErrorClass::Usage && error.message.contains(word), "{url}: {error}");

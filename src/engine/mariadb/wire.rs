@@ -152,6 +152,6 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"HTTP/1.1 400 Bad Request\r\n").unwrap();
         let error = Wire::new(ours.into()).packet().unwrap_err();
-        assert!(error.message.contains("no MariaDB packet"), "{error}");
+        assert!(error.message.contains("an invalid MariaDB packet"), "{error}");
     }
 }

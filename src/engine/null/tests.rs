@@ -5,7 +5,7 @@ use crate::model::rows::RowFunction;
 fn open(settings: &[(&str, &str)]) -> Result<Box<dyn Database>, EngineError> {
     let settings = settings.iter().map(|&(name, value)| (name.to_string(), value.to_string())).collect();
     let target = Target::Embedded { engine: "null".into(), data_dir: "/nonexistent".into() };
-    Null.open(&ConnectTo { target, file: None, url: None, ask_password: None, settings }, Access::Provision)
+    Null.open(&ConnectTo { target, file: None, url: None, password: None, settings }, Access::Provision)
 }
 
 fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {

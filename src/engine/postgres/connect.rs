@@ -1,24 +1,21 @@
 //! Opens connections: socket, startup, authentication, settings.
 
 use std::io;
-use std::time::Duration;
 
+use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
+use secrecy::{ExposeSecret, SecretString};
 
-use super::cancel::CancelKey;
 use super::error;
-use super::password::Passwords;
-use super::url::{Config, Host};
+use super::password::from_file;
+use super::url::Config;
 use super::wire::Wire;
-use crate::engine::remote::{Password, Stream, first_that_answers, unreachable};
+use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, first_that_answers};
 use crate::engine::{EngineError, ErrorClass};
-
-/// Longest wait for one address and for each answer during startup.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Settings of every session of ours: nothing on the server may cut a long statement short.
 const SESSION_SETTINGS: &[(&str, &str)] = &[
@@ -69,7 +66,7 @@ fn connect_host(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    let (stream, local) = open_stream(host).map_err(|error| unreachable(&place(host), &error))?;
+    let (stream, local) = host.connect()?;
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
@@ -88,32 +85,17 @@ fn connect_host(
     Ok(connection)
 }
 
-pub(super) fn open_stream(host: &Host) -> io::Result<(Stream, bool)> {
-    match host {
-        Host::Socket { dir, port } => {
-            Stream::to_socket(&dir.join(format!(".s.PGSQL.{port}"))).map(|stream| (stream, true))
-        }
-        Host::Tcp { name, port } => Stream::to_port(name, *port, CONNECT_TIMEOUT),
-    }
-}
-
-fn place(host: &Host) -> String {
-    match host {
-        Host::Socket { dir, port } => format!("socket {}/.s.PGSQL.{port}", dir.display()),
-        Host::Tcp { name, port } => format!("host {name} port {port}"),
-    }
-}
-
 /// Answers the server's authentication request until it is satisfied.
 fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passwords) -> Result<(), EngineError> {
-    let password = || passwords.find(config, host);
+    let password = || passwords.find(&config.user, || from_file(config, host));
     match wire.message()? {
         Message::AuthenticationOk => return Ok(()),
         Message::AuthenticationCleartextPassword => {
-            encode(frontend::password_message(password()?.bytes(), &mut wire.output))?;
+            refuse_listeners(host)?;
+            encode(frontend::password_message(password()?.expose_secret().as_bytes(), &mut wire.output))?;
         }
         Message::AuthenticationMd5Password(request) => {
-            let hash = md5_hash(config.user.as_bytes(), password()?.bytes(), request.salt());
+            let hash = md5_hash(config.user.as_bytes(), password()?.expose_secret().as_bytes(), request.salt());
             encode(frontend::password_message(hash.as_bytes(), &mut wire.output))?;
         }
         Message::AuthenticationSasl(request) => {
@@ -130,9 +112,18 @@ fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passw
     expect_ok(wire)
 }
 
+/// A password in clear text goes over a Unix socket only, where nobody can listen in: there is no TLS yet.
+fn refuse_listeners(host: &Host) -> Result<(), EngineError> {
+    match host {
+        Host::Socket(_) => Ok(()),
+        Host::Tcp { .. } => Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text")
+            .advised("let pg_hba.conf ask this user for scram-sha-256, or connect over the server's Unix socket")),
+    }
+}
+
 /// SCRAM-SHA-256 (RFC 7677); the server must prove that it knows the password too.
-fn scram(wire: &mut Wire, password: &Password) -> Result<(), EngineError> {
-    let mut exchange = ScramSha256::new(password.bytes(), ChannelBinding::unsupported());
+fn scram(wire: &mut Wire, password: &SecretString) -> Result<(), EngineError> {
+    let mut exchange = ScramSha256::new(password.expose_secret().as_bytes(), ChannelBinding::unsupported());
     encode(frontend::sasl_initial_response(SCRAM_SHA_256, exchange.message(), &mut wire.output))?;
     wire.flush()?;
     match wire.message()? {
@@ -181,6 +172,31 @@ fn await_ready(connection: &mut Connection) -> Result<(), EngineError> {
             Message::ReadyForQuery(_) => return Ok(()),
             Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
             _ => {}
+        }
+    }
+}
+
+/// Where a session's backend is and the secret that lets us cancel what it does.
+#[derive(Clone)]
+pub(super) struct CancelKey {
+    pub host: Host,
+    /// 0 = the server gave none.
+    pub pid: i32,
+    pub secret: i32,
+}
+
+impl CancelKey {
+    /// Asks the server on a connection of its own (PostgreSQL manual, "Canceling Requests") to cancel the statement that
+    /// runs; nothing happens if none runs, or nobody answers.
+    pub(super) fn cancel(&self) {
+        let Ok((stream, _)) = self.host.connect() else { return };
+        let mut request = BytesMut::new();
+        frontend::cancel_request(self.pid, self.secret, &mut request);
+        let mut wire = Wire::new(stream);
+        wire.read_timeout(Some(CONNECT_TIMEOUT));
+        if self.pid != 0 && wire.send(&request).is_ok() {
+            // The server answers by closing the connection, after it has passed the signal on.
+            let _ = wire.frame();
         }
     }
 }

@@ -4,39 +4,35 @@
 //! throughput against `pgbench`, and then we would measure ourselves. Messages are encoded, parsed and
 //! authenticated by the library; framing, buffers and the hot loop are ours.
 //!
-//! `url` where to connect, `password` with what, `connect` opens, `wire` frames messages, `reply` reads their
-//! bodies, `session` runs control statements, `cancel` ends them, `job` the client drive, `routine` the database drive,
-//! `copy` loads, `local` finds the server's processes.
+//! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames messages, `reply` reads their
+//! bodies, `session` runs control statements and finds the server's processes, `job` the client drive,
+//! `routine` the database drive, `copy` loads.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::engine::running::Running;
+use crate::engine::cancel::Running;
+use crate::engine::remote::{Passwords, directory, sessions_left};
 use crate::engine::{
-    Access, Capabilities, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, Placeholder, RowLoad,
-    Session, SessionRoom, Version, client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
+    Version, client_loop,
 };
-use crate::model::{Drive, JobCode};
+use crate::model::{Capabilities, JobCode, Placeholder};
 
-mod cancel;
 mod connect;
 mod copy;
 mod error;
 mod job;
-mod local;
 mod password;
 mod provision;
 mod reply;
-mod room;
 mod routine;
 mod session;
 mod url;
 mod wire;
 
-use cancel::CancelKey;
-use connect::{JOB_SETTINGS, connect};
+use connect::{CancelKey, JOB_SETTINGS, connect};
 use job::JobSession;
-use password::Passwords;
 use session::PgSession;
 use url::Config;
 
@@ -55,6 +51,19 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ("hash", "PostgreSQL has no hash clusters: a hash index points into a heap"),
 ];
 
+/// Settings of the datasheet.
+const KEY_SETTINGS: &[&str] = &[
+    "shared_buffers",
+    "work_mem",
+    "max_wal_size",
+    "wal_level",
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "jit",
+    "huge_pages",
+];
+
 /// The PostgreSQL engine.
 pub struct Postgres;
 
@@ -67,23 +76,21 @@ impl Engine for Postgres {
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            drives: &[Drive::Database, Drive::Client],
-            commits_in_routine: true,
+            product: "PostgreSQL",
             placeholder: Placeholder::Dollar,
-            prefix: "dbdyno.",
             orgs: &["heap", "heap-list", "range-list", "range-hash"],
             lacking_orgs: LACKING_ORGS,
-            parallel_load: true,
             parallel_index: true,
-            in_process: false,
             url_schemes: url::SCHEMES,
-            private_server: true,
+            passwords: Some(url::SOURCES),
+            block_setting: Some("block_size"),
+            key_settings: KEY_SETTINGS,
+            ..Capabilities::SERVER
         }
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let url = target.url.as_deref().ok_or_else(|| EngineError::new(ErrorClass::Other, "no URL is given"))?;
-        let config = Config::parse(url)?;
-        let passwords = Passwords::new(target.ask_password);
+        let config = Config::parse(target.url()?)?;
+        let passwords = Passwords::new(url::SOURCES, target.password.clone());
         let connection = connect(&config, &passwords, &[])?;
         let version = Version::parse(&connection.server_version);
         check_version(&version, &connection.server_version)?;
@@ -91,8 +98,8 @@ impl Engine for Postgres {
         let running = Running::new();
         let mut session = PgSession::new(connection, &running);
         provision::prepare(&mut session, access)?;
-        let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| local::postmaster_of(pid, &config.database));
-        let storage_path = if is_local { local::data_directory(&mut session) } else { None };
+        let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
+        let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
         Ok(Box::new(PgDatabase { config, passwords, version, postmaster_pid, storage_path, running }))
     }
 }
@@ -161,14 +168,14 @@ impl Database for PgDatabase {
         self.running.each(|key| keys.push(key.clone()));
         keys.iter().for_each(CancelKey::cancel);
     }
-    fn session_room(&self) -> Result<Option<SessionRoom>, EngineError> {
-        room::ask(&mut self.open_session(&[])?)
+    fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
+        sessions_left(&mut self.open_session(&[])?, &provision::sql("sessions")?)
     }
     fn load_method(&self) -> &'static str {
         "copy-binary"
     }
     fn server_pids(&self) -> Vec<u32> {
-        self.postmaster_pid.map_or_else(Vec::new, local::family_of)
+        self.postmaster_pid.map_or_else(Vec::new, session::family_of)
     }
     fn storage_path(&self) -> Option<PathBuf> {
         self.storage_path.clone()

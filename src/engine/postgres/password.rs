@@ -1,65 +1,38 @@
-//! Where a password comes from: PGPASSWORD, the password file, a prompt. Asked for only when the server wants one.
+//! The user's password file (manual: "The Password File").
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
-use super::url::{Config, Host};
-use crate::engine::EngineError;
-use crate::engine::remote::{Ask, Password, asked, from_env, in_home, no_password, private_text};
+use secrecy::{ExposeSecret, SecretString};
 
-/// Finds the password of a database once and remembers it, so that jobs need not ask again.
-pub(super) struct Passwords {
-    ask: Option<Ask>,
-    known: Mutex<Option<Password>>,
-}
-
-impl Passwords {
-    pub(super) fn new(ask: Option<Ask>) -> Self {
-        Passwords { ask, known: Mutex::new(None) }
-    }
-
-    /// The password for `config` on `host`.
-    ///
-    /// # Errors
-    /// If there is none anywhere.
-    pub(super) fn find(&self, config: &Config, host: &Host) -> Result<Password, EngineError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(password) = known.as_ref() {
-            return Ok(password.clone());
-        }
-        let (filed, trouble) = match from_file(config, host) {
-            Ok(password) => (password, None),
-            Err(trouble) => (None, Some(trouble)),
-        };
-        let found = from_env("PGPASSWORD").or(filed).or_else(|| asked(self.ask, &config.user));
-        let advice = || trouble.unwrap_or_else(|| "set PGPASSWORD or add a line to ~/.pgpass".into());
-        let password = found.map(Password::new).ok_or_else(|| no_password(&config.user, advice()))?;
-        Ok(known.insert(password).clone())
-    }
-}
+use super::url::Config;
+use crate::engine::remote::{Host, in_home, private_text};
 
 /// Looks into PGPASSFILE or ~/.pgpass. The error says why an existing file is not used.
-fn from_file(config: &Config, host: &Host) -> Result<Option<String>, String> {
+pub(super) fn from_file(config: &Config, host: &Host) -> Result<Option<SecretString>, String> {
     let path = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(|| in_home(".pgpass"));
     let text = path.map_or(Ok(None), |path| private_text(&path))?;
-    Ok(text.and_then(|text| lookup(&text, config, host)))
+    Ok(text.and_then(|text| lookup(text.expose_secret(), config, host)))
 }
 
 /// The password of the first matching line `host:port:database:user:password`.
-fn lookup(text: &str, config: &Config, host: &Host) -> Option<String> {
+fn lookup(text: &str, config: &Config, host: &Host) -> Option<SecretString> {
     let (names, port) = match host {
-        Host::Socket { dir, port } => (["localhost".to_owned(), dir.to_string_lossy().into_owned()], *port),
-        Host::Tcp { name, port } => ([name.clone(), name.clone()], *port),
+        Host::Socket(path) => {
+            let directory = path.parent()?.to_string_lossy().into_owned();
+            (["localhost".to_owned(), directory], path.extension()?.to_string_lossy().into_owned())
+        }
+        Host::Tcp { name, port } => ([name.clone(), name.clone()], port.to_string()),
     };
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-        let fields = split_fields(line);
-        let [line_host, line_port, database, user, password] = fields.as_slice() else { return None };
+        let mut fields = split_fields(line);
+        let password = fields.pop()?;
+        let [line_host, line_port, database, user] = fields.as_slice() else { return None };
         let is = |field: &Field, wanted: &str| field.any || field.text == wanted;
         let matches = names.iter().any(|name| is(line_host, name))
-            && is(line_port, &port.to_string())
+            && is(line_port, &port)
             && is(database, &config.database)
             && is(user, &config.user);
-        matches.then(|| password.text.clone())
+        matches.then(|| password.text.into())
     })
 }
 
@@ -96,7 +69,7 @@ mod tests {
 
     fn found(text: &str, url: &str) -> Option<String> {
         let config = Config::parse(url).unwrap();
-        lookup(text, &config, &config.hosts[0])
+        lookup(text, &config, &config.hosts[0]).map(|password| password.expose_secret().to_owned())
     }
 
     #[test]

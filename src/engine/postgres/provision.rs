@@ -9,7 +9,8 @@ const SCHEMA: &str = "dbdyno";
 
 const SQL: &str = include_str!("provision.sql");
 
-fn sql(block: &str) -> Result<String, EngineError> {
+/// A statement of ours.
+pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA)])
 }
 
@@ -47,6 +48,6 @@ mod tests {
         for block in ["privileges", "create"] {
             assert!(sql(block).unwrap().contains(SCHEMA), "{block}");
         }
-        assert!(sql("gone").is_err());
+        assert!(sql("sessions").is_ok() && sql("directory").is_ok() && sql("gone").is_err());
     }
 }

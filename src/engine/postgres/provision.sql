@@ -10,3 +10,30 @@ from (select 1) one left join pg_catalog.pg_namespace n on n.nspname = '{{schema
 -- name: create
 -- The comment tells `clean` that the schema is ours to drop.
 create schema if not exists {{schema}}; comment on schema {{schema}} is 'made by dbdyno'
+
+-- name: directory
+select setting from pg_catalog.pg_settings where name = 'data_directory'
+
+-- name: sessions
+-- A row per limit: name, sessions, of these kept for others, for whom, in use. Superusers are under no limit but the server's,
+-- and may use what is kept for them (manual: "Connections and Authentication", "CREATE ROLE"). Other backends than those of
+-- clients do not count.
+with backends as (
+  select datid, usesysid from pg_catalog.pg_stat_activity
+  where datid is not null and pid <> pg_backend_pid() and coalesce(backend_type, 'client backend') = 'client backend'
+), me as (
+  select r.oid as role_id, r.rolsuper, r.rolconnlimit, d.oid as database_id, d.datconnlimit
+  from pg_catalog.pg_roles r, pg_catalog.pg_database d
+  where r.rolname = session_user and d.datname = current_database()
+)
+select 'max_connections', current_setting('max_connections')::int,
+  case when rolsuper then 0 else current_setting('superuser_reserved_connections')::int
+    + coalesce(current_setting('reserved_connections', true)::int, 0) end,
+  'superusers', (select count(*) from backends)
+from me
+union all
+select 'connection limit of the user', rolconnlimit, 0, '', (select count(*) from backends where usesysid = role_id)
+from me where not rolsuper and rolconnlimit >= 0
+union all
+select 'connection limit of the database', datconnlimit, 0, '', (select count(*) from backends where datid = database_id)
+from me where not rolsuper and datconnlimit >= 0

@@ -1,17 +1,17 @@
-//! The control session: any statement, results as text.
+//! The control session: any statement, results as text; and the processes of its server.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
+use procfs::process::{Process, all_processes};
 
-use super::cancel::CancelKey;
-use super::connect::Connection;
+use super::connect::{CancelKey, Connection};
 use super::error;
 use super::reply::{affected_rows, column_names, texts};
 use super::wire::Wire;
-use crate::engine::running::{Entered, Running};
+use crate::engine::cancel::{Entered, Running};
 use crate::engine::{EngineError, ErrorClass, Rows, Session};
 
 /// Longest wait at the end of a session for the backend to end.
@@ -104,4 +104,22 @@ impl Drop for PgSession {
     fn drop(&mut self) {
         self.wire.terminate(END_TIMEOUT);
     }
+}
+
+/// The parent of backend `pid`, if that process is here and looks like a backend of `database`.
+///
+/// The server may run in another process namespace although its socket is reachable; then the number means another
+/// process, and none is better than a wrong one.
+pub(super) fn postmaster_of(pid: u32, database: &str) -> Option<u32> {
+    let backend = Process::new(i32::try_from(pid).ok()?).ok()?;
+    let is_ours = backend.cmdline().ok()?.first().is_some_and(|title| title.contains(database));
+    let parent = backend.stat().ok().filter(|_| is_ours)?.ppid;
+    u32::try_from(parent).ok().filter(|parent| *parent > 1)
+}
+
+/// `parent` and its children.
+pub(super) fn family_of(parent: u32) -> Vec<u32> {
+    let stats = all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok());
+    let family = stats.filter(|stat| [stat.ppid, stat.pid].iter().any(|pid| u32::try_from(*pid) == Ok(parent)));
+    family.filter_map(|stat| u32::try_from(stat.pid).ok()).collect()
 }

@@ -2,30 +2,19 @@
 //!
 //! A password in the URL is refused: it would stand in the process list and in the shell's history.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::engine::EngineError;
-use crate::engine::remote::{Url, bad_url as bad, from_env, os_user, port_number, unknown_parameter};
+use crate::engine::remote::{Host, Url, bad_url as bad, from_env, os_user, port_number, unknown_parameter};
+use crate::error::quote;
+use crate::model::PasswordSources;
 
+/// Where a password is looked for before the user is asked.
+pub(super) const SOURCES: PasswordSources = PasswordSources { variable: "PGPASSWORD", file: "~/.pgpass" };
 pub(super) const SCHEMES: &[&str] = &["postgres", "postgresql"];
 const DEFAULT_PORT: u16 = 5432;
-const PASSWORD_PLACE: &str = "PGPASSWORD or ~/.pgpass";
 /// Where distributions put the server's socket, the first that exists is the default host.
 const SOCKET_DIRS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
-
-/// One place to connect to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Host {
-    /// Directory of the server's Unix socket.
-    Socket {
-        dir: PathBuf,
-        port: u16,
-    },
-    Tcp {
-        name: String,
-        port: u16,
-    },
-}
 
 /// How to connect, without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +40,7 @@ impl Config {
     /// # Errors
     /// Not a URL, a password in it, an unknown parameter, a TLS mode that cannot be met. No error quotes the URL.
     pub(super) fn parse(url: &str) -> Result<Config, EngineError> {
-        let url = Url::parse(url, SCHEMES, PASSWORD_PLACE)?;
+        let url = Url::parse(url, SCHEMES, SOURCES)?;
         let (hosts, ports) = url.hosts.into_iter().unzip();
         let mut parts = Parts { hosts, ports, user: url.user, database: url.database, sslmode: None };
         for (name, value) in url.parameters {
@@ -91,7 +80,7 @@ impl Parts {
                 ports.get(at).or_else(|| ports.first().filter(|_| ports.len() == 1)).filter(|text| !text.is_empty());
             let port = port_number(text.cloned().or_else(|| from_env("PGPORT")), DEFAULT_PORT)?;
             Ok(if host.starts_with('/') {
-                Host::Socket { dir: host.into(), port }
+                Host::Socket(Path::new(&host).join(socket_name(port)))
             } else {
                 Host::Tcp { name: host, port }
             })
@@ -106,17 +95,20 @@ impl Parts {
 fn check_sslmode(mode: &str, hosts: &[Host]) -> Result<(), EngineError> {
     match mode {
         "disable" | "allow" | "prefer" => Ok(()),
-        "require" | "verify-ca" | "verify-full" if hosts.iter().all(|host| matches!(host, Host::Socket { .. })) => {
-            Ok(())
-        }
+        "require" | "verify-ca" | "verify-full" if hosts.iter().all(|host| matches!(host, Host::Socket(_))) => Ok(()),
         "require" | "verify-ca" | "verify-full" => Err(bad(format!("sslmode={mode} is not supported yet"))
             .advised("use sslmode=prefer over a network that you trust, or a Unix socket")),
-        other => Err(bad(format!("'{other}' is no sslmode")).advised("use disable or prefer")),
+        other => Err(bad(format!("{} is not a valid sslmode", quote(other))).advised("use disable or prefer")),
     }
 }
 
+/// Name of the server's socket in its directory.
+fn socket_name(port: u16) -> String {
+    format!(".s.PGSQL.{port}")
+}
+
 fn default_host() -> String {
-    let dir = SOCKET_DIRS.iter().find(|dir| Path::new(dir).join(format!(".s.PGSQL.{DEFAULT_PORT}")).exists());
+    let dir = SOCKET_DIRS.iter().find(|dir| Path::new(dir).join(socket_name(DEFAULT_PORT)).exists());
     dir.map_or_else(|| "localhost".into(), |dir| (*dir).into())
 }
 
@@ -139,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_socket_directory_comes_as_parameter_or_encoded_host() {
-        let socket = |port| vec![Host::Socket { dir: "/run/pg".into(), port }];
+        let socket = |port: u16| vec![Host::Socket(format!("/run/pg/.s.PGSQL.{port}").into())];
         assert_eq!(Config::parse("postgresql://u@/d?host=/run/pg&port=7000").unwrap().hosts, socket(7000));
         assert_eq!(Config::parse("postgres://u@%2Frun%2Fpg/d").unwrap().hosts, socket(5432));
         let wants_tls = "postgres://u@/d?host=/run/pg&port=7000&sslmode=require";
@@ -149,10 +141,10 @@ mod tests {
     #[test]
     fn wrong_parts_are_named() {
         for (url, word) in [
-            ("postgres://u@h:x/d", "'x' is no port"),
+            ("postgres://u@h:x/d", "'x' is not a port"),
             ("postgres://u@h/d?sslmode=require", "not supported yet"),
             ("postgres://u@h/d?nope=1", "'nope'"),
-            ("mysql://h", "postgres://"),
+            ("other://h", "postgres://"),
         ] {
             let error = Config::parse(url).unwrap_err();
             assert!(error.class == ErrorClass::Usage && error.message.contains(word), "{url}: {error}");

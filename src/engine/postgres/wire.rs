@@ -214,6 +214,6 @@ pub(super) mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"HTTP/1.1 400 Bad Request\r\n").unwrap();
         let error = Wire::new(ours.into()).frame().unwrap_err();
-        assert!(error.message.contains("no PostgreSQL message"), "{error}");
+        assert!(error.message.contains("an invalid PostgreSQL message"), "{error}");
     }
 }

@@ -1,8 +1,52 @@
 //! What is the same of connecting, and of losing a connection.
 
+use std::fmt;
 use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
 
+use super::Stream;
 use crate::engine::{EngineError, ErrorClass};
+
+/// Longest wait for one address, and for each answer until the login is done.
+pub(in crate::engine) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One place to connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine) enum Host {
+    /// Path of the server's Unix socket.
+    Socket(PathBuf),
+    Tcp {
+        name: String,
+        port: u16,
+    },
+}
+
+impl Host {
+    /// Connects; true if the server runs on this host: reached over a Unix socket or a loopback address.
+    ///
+    /// # Errors
+    /// If nobody answers.
+    pub(in crate::engine) fn connect(&self) -> Result<(Stream, bool), EngineError> {
+        let connected = match self {
+            Host::Socket(path) => Stream::to_socket(path).map(|stream| (stream, true)),
+            Host::Tcp { name, port } => Stream::to_port(name, *port, CONNECT_TIMEOUT),
+        };
+        connected.map_err(|error| {
+            EngineError::new(ErrorClass::Unreachable, format!("no server answers at {self} ({error})"))
+                .advised("check host and port, and that the server is started")
+        })
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::Socket(path) => write!(f, "socket {}", path.display()),
+            Host::Tcp { name, port } => write!(f, "host {name} port {port}"),
+        }
+    }
+}
 
 /// Connects to the first of `hosts` that answers, whatever the answer is.
 ///
@@ -22,17 +66,11 @@ pub(in crate::engine) fn first_that_answers<H, T>(
     Err(failure)
 }
 
-/// Nobody listens at `place`.
-pub(in crate::engine) fn unreachable(place: &str, error: &io::Error) -> EngineError {
-    EngineError::new(ErrorClass::Unreachable, format!("no server answers at {place} ({error})"))
-        .advised("check host and port, and that the server is started")
-}
-
-/// The error of a read or write on an open connection; `unit` is what servers send: `MariaDB packet`.
+/// The error of a read or write on an open connection; `unit` is what servers send: `packet`.
 pub(in crate::engine) fn broken(error: &io::Error, unit: &str) -> EngineError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => lost("the server closed the connection"),
-        io::ErrorKind::InvalidData => lost(format!("the server sent what is no {unit} ({error})")),
+        io::ErrorKind::InvalidData => lost(format!("the server sent an invalid {unit} ({error})")),
         _ => lost(format!("the connection to the server broke ({error})")),
     }
 }

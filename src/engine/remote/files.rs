@@ -1,8 +1,12 @@
-//! The user's own files with settings and passwords.
+//! Files: the user's own with settings and passwords, and the directory of a server on this host.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+use crate::engine::Session;
 
 /// A file in the user's home directory.
 pub(in crate::engine) fn in_home(name: &str) -> Option<PathBuf> {
@@ -13,17 +17,29 @@ pub(in crate::engine) fn in_home(name: &str) -> Option<PathBuf> {
 ///
 /// # Errors
 /// Why a file that is there is not used: others may read it, or it cannot be read.
-pub(in crate::engine) fn private_text(path: &Path) -> Result<Option<String>, String> {
+pub(in crate::engine) fn private_text(path: &Path) -> Result<Option<SecretString>, String> {
     let Ok(metadata) = fs::metadata(path) else { return Ok(None) };
     if !metadata.is_file() || metadata.mode() & 0o077 != 0 {
         return Err(format!("{} is not used since others may read it: chmod 600 it", path.display()));
     }
-    fs::read_to_string(path).map(Some).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+    fs::read_to_string(path)
+        .map(|text| Some(text.into()))
+        .map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+/// The directory of a server on this host that a query names, if we may know and see it.
+pub(in crate::engine) fn directory(session: &mut dyn Session, sql: &str) -> Option<PathBuf> {
+    let rows = session.query(sql, &[]).ok()?;
+    // Without a slash at its end.
+    let path: PathBuf = PathBuf::from(rows.scalar()?).components().collect();
+    fs::metadata(&path).ok().map(|_| path)
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+
+    use secrecy::ExposeSecret;
 
     use super::*;
 
@@ -31,11 +47,11 @@ mod tests {
     fn a_file_that_others_may_read_is_not_used() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("passwords");
-        assert_eq!(private_text(&path), Ok(None));
+        assert!(matches!(private_text(&path), Ok(None)));
         fs::write(&path, "s3cret").unwrap();
         let allow = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         allow(0o600);
-        assert_eq!(private_text(&path), Ok(Some("s3cret".into())));
+        assert_eq!(private_text(&path).unwrap().unwrap().expose_secret(), "s3cret");
         for mode in [0o640, 0o604] {
             allow(mode);
             let trouble = private_text(&path).unwrap_err();

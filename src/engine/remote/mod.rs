@@ -1,22 +1,55 @@
-//! What our own clients of database servers share: the byte stream and its read buffer, parts of URLs, the user's files,
-//! passwords, statements of their own, hosts that answer or not, texts of errors.
+//! What our own clients of database servers share: the byte stream and its read buffer, parts of URLs, hosts that answer
+//! or not, the user's files, passwords, statements of their own, how many sessions are left, texts of errors.
+
+use super::{EngineError, ErrorClass};
+use crate::sql::{Values, parse_blocks, statement, substitute};
 
 mod channel;
 mod connect;
 mod files;
-mod own_sql;
 mod password;
+mod sessions;
 mod stream;
-mod text;
 mod url;
 
 pub(in crate::engine) use channel::Channel;
 #[cfg(test)]
 pub(in crate::engine) use channel::READ_BUFFER_BYTES;
-pub(in crate::engine) use connect::{broken, first_that_answers, lost, unreachable};
-pub(in crate::engine) use files::{in_home, private_text};
-pub(in crate::engine) use own_sql::own_sql;
-pub(in crate::engine) use password::{Ask, Password, asked, no_password};
+pub(in crate::engine) use connect::{CONNECT_TIMEOUT, Host, broken, first_that_answers, lost};
+pub(in crate::engine) use files::{directory, in_home, private_text};
+pub(in crate::engine) use password::Passwords;
+pub(in crate::engine) use sessions::sessions_left;
 pub(in crate::engine) use stream::Stream;
-pub(in crate::engine) use text::{one_line, quote};
 pub(in crate::engine) use url::{Url, bad_url, from_env, not_empty, os_user, port_number, unknown_parameter};
+
+/// Longest piece of a statement that an error message quotes, in characters.
+const QUOTED_CHARS: usize = 100;
+
+/// A statement of a client itself: that of a named block in `text`, a file beside the source which no catalogue replaces, with
+/// the values of its names.
+///
+/// # Errors
+/// No such block, a name without a value: a mistake of ours, which every user of the file tests for.
+pub(in crate::engine) fn own_sql(text: &str, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
+    let wrong = |what: String| EngineError::new(ErrorClass::Statement, what);
+    let blocks = parse_blocks("own statements", text).map_err(|error| wrong(error.to_string()))?;
+    let block = blocks.iter().find(|block| block.name == name);
+    let block = block.ok_or_else(|| wrong(format!("there is no statement '{name}' (a bug in dbdyno)")))?;
+    let values: Values = values.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let filled = substitute(block, &values, &[]).map_err(|error| wrong(error.to_string()))?;
+    Ok(statement(&filled).to_string())
+}
+
+/// The statement on one line, cut.
+pub(in crate::engine) fn quote(statement: &str) -> String {
+    let line = one_line(statement);
+    match line.char_indices().nth(QUOTED_CHARS) {
+        Some((at, _)) => format!("{} ...", &line[..at]),
+        None => line,
+    }
+}
+
+/// `text` with every run of blanks and line breaks as one blank.
+pub(in crate::engine) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,48 +1,99 @@
-//! A password on its way to the server.
+//! A password on its way to the server: found once, printed nowhere, wiped when dropped.
 
-use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use secrecy::SecretString;
+
+use super::from_env;
 use crate::engine::{EngineError, ErrorClass};
+use crate::error::quote;
+use crate::model::PasswordSources;
 
-/// Asks for a password with this prompt; none if the user gives none.
-pub(in crate::engine) type Ask = fn(&str) -> Option<String>;
-
-/// Asks the user, if somebody is there to ask.
-pub(in crate::engine) fn asked(ask: Option<Ask>, user: &str) -> Option<String> {
-    ask?(&format!("Password for user {user}: "))
+/// Finds the password of a server once and remembers it, so that jobs need not ask again.
+pub(in crate::engine) struct Passwords {
+    sources: PasswordSources,
+    /// What the user typed.
+    typed: Option<SecretString>,
+    known: Mutex<Option<SecretString>>,
 }
 
-/// The server wants a password that nobody gave.
-pub(in crate::engine) fn no_password(user: &str, advice: impl Into<String>) -> EngineError {
-    let message = format!("the server wants a password for user '{user}' and none is given");
-    EngineError::new(ErrorClass::Denied, message).advised(advice)
-}
-
-/// A password; never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub(in crate::engine) struct Password(String);
-
-impl Password {
-    pub(in crate::engine) fn new(text: String) -> Self {
-        Password(text)
+impl Passwords {
+    pub(in crate::engine) fn new(sources: PasswordSources, typed: Option<SecretString>) -> Self {
+        Passwords { sources, typed, known: Mutex::new(None) }
     }
-    pub(in crate::engine) fn bytes(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-}
 
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(hidden)")
+    fn lock(&self) -> MutexGuard<'_, Option<SecretString>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The password known so far.
+    pub(in crate::engine) fn known(&self) -> Option<SecretString> {
+        self.lock().clone()
+    }
+
+    /// For a server to which a password is sent before it asks: that of the environment, else that of the user's file.
+    pub(in crate::engine) fn offer(&self, filed: Option<SecretString>) {
+        *self.lock() = self.of_environment().or(filed);
+    }
+
+    /// The password that the server wants: that of the environment, else that of the user's file, else what the user
+    /// types. The error of `filed` says why a file that is there is not used.
+    ///
+    /// # Errors
+    /// If there is none anywhere.
+    pub(in crate::engine) fn find(
+        &self,
+        user: &str,
+        filed: impl FnOnce() -> Result<Option<SecretString>, String>,
+    ) -> Result<SecretString, EngineError> {
+        let mut known = self.lock();
+        if let Some(password) = known.as_ref() {
+            return Ok(password.clone());
+        }
+        let (filed, trouble) = filed().map_or_else(|trouble| (None, Some(trouble)), |filed| (filed, None));
+        let password = self.of_environment().or(filed).or_else(|| self.typed.clone()).ok_or_else(|| {
+            let message = format!("the server wants a password for user {} and none is given", quote(user));
+            let advice = trouble.unwrap_or_else(|| format!("set {}", self.sources));
+            EngineError::new(ErrorClass::NoPassword, message).advised(advice)
+        })?;
+        Ok(known.insert(password).clone())
+    }
+
+    fn of_environment(&self) -> Option<SecretString> {
+        from_env(self.sources.variable).map(SecretString::from)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use secrecy::ExposeSecret;
+
     use super::*;
 
+    const SOURCES: PasswordSources = PasswordSources { variable: "NO_SUCH_VARIABLE_OF_DBDYNO", file: "~/.file" };
+
     #[test]
-    fn a_password_is_never_printed() {
-        assert_eq!(format!("{:?}", Password::new("s3cret".into())), "(hidden)");
+    fn a_password_is_found_once_and_never_printed() {
+        let passwords = Passwords::new(SOURCES, Some("typed".into()));
+        assert!(passwords.known().is_none());
+        let found = passwords.find("ann", || Ok(Some("s3cret".into()))).unwrap();
+        assert_eq!(found.expose_secret(), "s3cret");
+        assert!(!format!("{found:?}").contains("s3cret"));
+        let again = passwords.find("ann", || panic!("it is known"));
+        assert_eq!(again.unwrap().expose_secret(), "s3cret");
+        let typed = Passwords::new(SOURCES, Some("typed".into())).find("ann", || Ok(None));
+        assert_eq!(typed.unwrap().expose_secret(), "typed");
+    }
+
+    #[test]
+    fn without_a_password_the_advice_names_the_sources_or_the_trouble() {
+        let passwords = Passwords::new(SOURCES, None);
+        let advice = |filed| {
+            let error = passwords.find("ann", || filed).unwrap_err();
+            assert_eq!(error.class, ErrorClass::NoPassword, "the user may be asked");
+            error.advice.unwrap()
+        };
+        assert_eq!(advice(Ok(None)), "set NO_SUCH_VARIABLE_OF_DBDYNO or ~/.file");
+        assert_eq!(advice(Err("chmod 600 it".into())), "chmod 600 it");
     }
 }

@@ -1,6 +1,8 @@
 //! Parts of a server's URL.
 
 use crate::engine::{EngineError, ErrorClass};
+use crate::error::quote;
+use crate::model::PasswordSources;
 
 /// What stands in a URL, decoded; nothing is filled in yet.
 pub(in crate::engine) struct Url {
@@ -13,11 +15,11 @@ pub(in crate::engine) struct Url {
 }
 
 impl Url {
-    /// Reads `scheme://user@host:port,host/database?name=value&name=value`. `password_place` is where a password belongs.
+    /// Reads `scheme://user@host:port,host/database?name=value&name=value`. A password belongs into `sources`.
     ///
     /// # Errors
     /// Another scheme, a password, what is not well formed. No error quotes the URL.
-    pub(in crate::engine) fn parse(url: &str, schemes: &[&str], password_place: &str) -> Result<Url, EngineError> {
+    pub(in crate::engine) fn parse(url: &str, schemes: &[&str], sources: PasswordSources) -> Result<Url, EngineError> {
         let rest = schemes.iter().find_map(|scheme| url.strip_prefix(scheme)?.strip_prefix("://"));
         let rest = rest.ok_or_else(|| {
             let starts: Vec<_> = schemes.iter().map(|scheme| format!("{scheme}://")).collect();
@@ -27,28 +29,28 @@ impl Url {
         let (authority, database) = main.split_once('/').unwrap_or((main, ""));
         let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
         if user.contains(':') {
-            return Err(password_in_url(password_place));
+            return Err(password_in_url(sources));
         }
         let hosts = hosts.split(',').filter(|host| !host.is_empty()).map(host);
         let parameters = query.split('&').filter(|pair| !pair.is_empty()).map(parameter).collect::<Result<Vec<_>, _>>();
         let parameters = parameters?;
         if parameters.iter().any(|(name, _)| name == "password") {
-            return Err(password_in_url(password_place));
+            return Err(password_in_url(sources));
         }
         let (user, database) = (not_empty(decode(user)?), not_empty(decode(database)?));
         Ok(Url { user, hosts: hosts.collect::<Result<_, _>>()?, database, parameters })
     }
 }
 
-fn password_in_url(place: &str) -> EngineError {
+fn password_in_url(sources: PasswordSources) -> EngineError {
     bad_url("the URL holds a password, which others could read in the process list")
-        .advised(format!("leave it out and put it into {place}"))
+        .advised(format!("leave it out and put it into {sources}"))
 }
 
 fn host(text: &str) -> Result<(String, String), EngineError> {
     let (name, port) = split_port(text)?;
     if name.is_empty() {
-        return Err(bad_url(format!("no host stands before ':{port}'")));
+        return Err(bad_url(format!("there is no host before ':{port}'")));
     }
     Ok((decode(name)?, port.to_owned()))
 }
@@ -56,20 +58,20 @@ fn host(text: &str) -> Result<(String, String), EngineError> {
 fn parameter(pair: &str) -> Result<(String, String), EngineError> {
     let (name, value) = pair.split_once('=').ok_or_else(|| bad_url("a parameter of the URL has no value"))?;
     match decode(value)? {
-        value if value.is_empty() => Err(bad_url(format!("URL parameter '{name}' is empty"))),
+        value if value.is_empty() => Err(bad_url(format!("URL parameter {} is empty", quote(name)))),
         value => Ok((name.to_owned(), value)),
     }
 }
 
 /// A parameter that means nothing; `known` are those that do.
 pub(in crate::engine) fn unknown_parameter(name: &str, known: &str) -> EngineError {
-    bad_url(format!("unknown URL parameter '{name}'")).advised(format!("use {known}"))
+    bad_url(format!("unknown URL parameter {}", quote(name))).advised(format!("use {known}"))
 }
 
 /// A port as text, or the usual one.
 pub(in crate::engine) fn port_number(text: Option<String>, usual: u16) -> Result<u16, EngineError> {
     let Some(text) = text else { return Ok(usual) };
-    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| bad_url(format!("'{text}' is no port number")))
+    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| bad_url(format!("{} is not a port number", quote(text))))
 }
 
 /// Who uses this program.
@@ -84,7 +86,7 @@ fn split_port(host: &str) -> Result<(&str, &str), EngineError> {
     match tail.strip_prefix(':') {
         Some(port) => Ok((name, port)),
         None if tail.is_empty() => Ok((name, "")),
-        None => Err(bad_url(format!("'{tail}' after ']' is no port"))),
+        None => Err(bad_url(format!("{} after ']' is not a port", quote(tail)))),
     }
 }
 
@@ -103,7 +105,7 @@ fn decode(text: &str) -> Result<String, EngineError> {
         bytes.push(value.ok_or_else(|| bad_url("the URL holds a '%' without two hex digits"))?);
         rest = &tail[2..];
     }
-    String::from_utf8(bytes).map_err(|_| bad_url("the URL is no UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| bad_url("the URL is not UTF-8 text"))
 }
 
 /// A variable of the environment that is set and not empty.
@@ -126,7 +128,7 @@ mod tests {
     use super::*;
 
     fn parse(url: &str) -> Result<Url, EngineError> {
-        Url::parse(url, &["db", "database"], "SECRET")
+        Url::parse(url, &["db", "database"], PasswordSources { variable: "SECRET", file: "a file" })
     }
 
     #[test]

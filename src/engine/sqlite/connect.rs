@@ -42,7 +42,7 @@ impl Settings {
     /// Checks the settings of a profile. `cache_mb` (2^20 bytes) becomes SQLite's `cache_size`.
     ///
     /// # Errors
-    /// An unknown setting, or a value that is no plain word or number.
+    /// An unknown setting, or a value that is not a plain word or number.
     pub(super) fn read(settings: &BTreeMap<String, String>) -> Result<Self, EngineError> {
         let mut read = Settings::default();
         for (name, value) in settings {

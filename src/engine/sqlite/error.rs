@@ -22,7 +22,7 @@ fn class_of(code: ErrorCode) -> (ErrorClass, Option<&'static str>) {
         ErrorCode::OperationInterrupted => (ErrorClass::Cancelled, None),
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => (
             ErrorClass::Other,
-            Some("the file is damaged or no SQLite database: remove it, or choose another --data-dir"),
+            Some("the file is damaged or not a SQLite database: remove it, or choose another --data-dir"),
         ),
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
             (ErrorClass::Privilege, Some("choose a --data-dir that can be written"))

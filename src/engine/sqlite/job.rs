@@ -1,8 +1,10 @@
 //! A job's session: prepared statements on its own connection, and the library's counters about them.
 
+use std::ffi::c_int;
+
 use rusqlite::{Connection, ffi};
 
-use super::{error::from_sqlite, load::insert_rows, statement::Prepared, status};
+use super::{error::from_sqlite, load::insert_rows, statement::Prepared};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::{EngineError, RowLoad};
 use crate::model::{BoundStatement, Counters};
@@ -60,7 +62,7 @@ impl ClientSession for SqliteJob<'_> {
     }
     fn slice_ended(&mut self) {
         let sum = |counter| self.statements.iter().map(|statement| statement.take_status(counter)).sum();
-        let mut counters = status::take(self.connection);
+        let mut counters = take(self.connection);
         if let (Some(frame_bytes), Some(written)) = (self.frame_bytes, counters.get("blocks_written")) {
             counters.set("wal_bytes", frame_bytes * written);
         }
@@ -83,4 +85,28 @@ fn frame_bytes(connection: &Connection) -> Result<Option<f64>, EngineError> {
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?));
     let (mode, page_bytes) = connection.query_row(sql, [], read).map_err(|error| from_sqlite(&error, sql))?;
     Ok((mode == "wal").then_some(page_bytes + HEADER_BYTES))
+}
+
+/// The library's counters of one connection (`sqlite3_db_status`) by their standard names, since the last call: pages looked
+/// for in the page cache, pages read, pages written.
+fn take(connection: &Connection) -> Counters {
+    let mut counters = Counters::default();
+    let hits = take_one(connection, ffi::SQLITE_DBSTATUS_CACHE_HIT);
+    let misses = take_one(connection, ffi::SQLITE_DBSTATUS_CACHE_MISS);
+    if let (Some(hits), Some(misses)) = (hits, misses) {
+        counters.set("logical_reads", hits + misses);
+        counters.set("physical_reads", misses);
+    }
+    if let Some(written) = take_one(connection, ffi::SQLITE_DBSTATUS_CACHE_WRITE) {
+        counters.set("blocks_written", written);
+    }
+    counters
+}
+
+/// Reads one counter and sets it back to 0, since it has 31 bits only.
+fn take_one(connection: &Connection, counter: c_int) -> Option<f64> {
+    let (mut current, mut highest) = (0, 0);
+    // SAFETY: the handle lives as long as `connection`, both pointers are valid ints, nothing keeps them.
+    let code = unsafe { ffi::sqlite3_db_status(connection.handle(), counter, &mut current, &mut highest, 1) };
+    (code == ffi::SQLITE_OK).then_some(f64::from(current))
 }

@@ -45,7 +45,7 @@ fn restore_wal(connection: &Connection) -> Result<(), EngineError> {
     }
 }
 
-/// Empties the log. The rows are durable without it: a reader that keeps us from doing it is no failure of the load.
+/// Empties the log. The rows are durable without it: a reader that keeps us from doing it is not a failure of the load.
 fn checkpoint(connection: &Connection) -> Result<(), EngineError> {
     let sql = "pragma wal_checkpoint(truncate)";
     match connection.query_row(sql, [], |_| Ok(())) {

@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, InterruptHandle};
 
 use super::error::from_sqlite;
-use crate::engine::running::Entered;
+use crate::engine::cancel::Entered;
 use crate::engine::{EngineError, Rows, Session};
 
 pub(super) struct SqliteSession {

@@ -1,7 +1,10 @@
 //! Comma-separated values (RFC 4180): one block per table, its name in the first column, an empty line between
 //! blocks. Figures are plain numbers with all digits; unknown is an empty field.
 
+use csv::WriterBuilder;
+
 use super::super::document::{Block, Cell, Document, Table};
+use super::escape::{self, escaped};
 use super::{Format, Options, Rendered, heading};
 use crate::error::Result;
 
@@ -15,11 +18,16 @@ impl Format for Csv {
     fn title(&self) -> &'static str {
         "for spreadsheets: one block per table"
     }
+    fn is_for_programs(&self) -> bool {
+        true
+    }
+
     fn extension(&self) -> &'static str {
         "csv"
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
+        let document = escaped(document, escape::csv);
         let sections = document.sections.iter();
         let blocks = sections.flat_map(|section| section.blocks.iter().filter_map(|part| block(&section.title, part)));
         Ok(Rendered::Text(blocks.collect::<Vec<_>>().join("\n")))
@@ -30,8 +38,8 @@ fn block(section: &str, block: &Block) -> Option<String> {
     match block {
         Block::Paragraph(_) | Block::Code(_) => None,
         Block::Facts(facts) => {
-            let rows = facts.iter().map(|(name, value)| line(&[section, name, value]));
-            Some([line(&["table", "name", "value"])].into_iter().chain(rows).collect())
+            let row = |(name, value): &(String, String)| [section.to_owned(), name.clone(), value.clone()].to_vec();
+            Some(lines([strings(&["table", "name", "value"])].into_iter().chain(facts.iter().map(row))))
         }
         Block::Table(content) => Some(table(content)),
         Block::Chart(chart) => Some(table(&chart.as_data())),
@@ -41,19 +49,14 @@ fn block(section: &str, block: &Block) -> Option<String> {
 
 /// The table, with the verdicts' reasons as a block of its own.
 fn table(table: &Table) -> String {
-    let heads: Vec<String> = ["table".to_owned()].into_iter().chain(table.columns.iter().map(heading)).collect();
-    let mut text = line(&heads);
-    for row in &table.rows {
-        let cells: Vec<String> = [table.name.clone()].into_iter().chain(row.iter().map(raw)).collect();
-        text.push_str(&line(&cells));
+    let head = ["table".to_owned()].into_iter().chain(table.columns.iter().map(heading)).collect();
+    let row = |row: &Vec<Cell>| [table.name.clone()].into_iter().chain(row.iter().map(raw)).collect();
+    let text = lines([head].into_iter().chain(table.rows.iter().map(row)));
+    if table.remarks.is_empty() {
+        return text;
     }
-    if !table.remarks.is_empty() {
-        text.push('\n');
-        text.push_str(&line(&["table", "reason"]));
-        let reasons = format!("{} reasons", table.name);
-        table.remarks.iter().for_each(|remark| text.push_str(&line(&[&reasons, remark])));
-    }
-    text
+    let reason = |remark: &String| vec![format!("{} reasons", table.name), remark.clone()];
+    text + "\n" + &lines([strings(&["table", "reason"])].into_iter().chain(table.remarks.iter().map(reason)))
 }
 
 fn raw(cell: &Cell) -> String {
@@ -65,24 +68,15 @@ fn raw(cell: &Cell) -> String {
     }
 }
 
-fn line(fields: &[impl AsRef<str>]) -> String {
-    let quoted: Vec<String> = fields.iter().map(|field| quote(field.as_ref())).collect();
-    quoted.join(",") + "\n"
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
 }
 
-fn quote(field: &str) -> String {
-    match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
+fn lines(records: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for record in records {
+        // It is written to memory, which does not fail.
+        let _ = writer.write_record(record);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotes_what_needs_it() {
-        assert_eq!(line(&["a", "b,c", "say \"x\"", "two\nlines"]), "a,\"b,c\",\"say \"\"x\"\"\",\"two\nlines\"\n");
-    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }

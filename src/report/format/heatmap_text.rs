@@ -1,10 +1,12 @@
 //! A heatmap on a terminal: coloured cells where there are colours, signs everywhere. Where the platforms do not fit
 //! side by side, they follow in further blocks: none is left out.
 
-use super::text::{GAP, Layout, head, head_lines, length, notes, padded, total_width};
+use super::layout::{GAP, Layout, blocks, length};
+use super::text::notes;
 use super::{Color, Options, heat_shown, shown};
 use crate::model::Status;
-use crate::report::document::{Cell, Column, HeatCell, Heatmap};
+use crate::report::Language;
+use crate::report::document::{Cell, HeatCell, HeatRow, Heatmap};
 use crate::report::shade::{Rgb, ground, text_on};
 
 /// Label and unit stand before the platforms.
@@ -26,55 +28,26 @@ pub(super) fn lines(map: &Heatmap, options: Options) -> Vec<String> {
 }
 
 fn layout(map: &Heatmap) -> Layout {
-    let row = |row: &crate::report::document::HeatRow| {
+    let row = |row: &HeatRow| {
         let leading = [row.label.clone(), row.unit.clone()];
-        leading.into_iter().chain(row.cells.iter().map(text)).collect::<Vec<_>>()
+        leading.into_iter().chain(row.cells.iter().map(|cell| text(cell, map.language))).collect()
     };
-    let rows: Vec<Vec<String>> = map.rows.iter().map(row).collect();
-    let names = [map.row_title.as_str(), "Unit"].into_iter().chain(map.columns.iter().map(String::as_str));
-    let names: Vec<&str> = names.collect();
-    let cell_width = |position: usize| rows.iter().map(|row| length(&row[position])).max().unwrap_or(0);
-    let heads: Vec<_> = names
-        .iter()
-        .enumerate()
-        .map(|(position, name)| head(&Column::new(*name, "", 0), cell_width(position)))
-        .collect();
-    let width = |(position, head): (usize, &Vec<String>)| {
-        head.iter().map(|line| length(line)).fold(cell_width(position), usize::max)
-    };
-    let widths = heads.iter().enumerate().map(width).collect();
-    let right = (0..names.len()).map(|position| position >= LEADING).collect();
-    Layout { heads, rows, widths, right }
+    let right = (0..LEADING + map.columns.len()).map(|position| position >= LEADING).collect();
+    Layout::new(&map.as_table().columns, map.rows.iter().map(row).collect(), right)
 }
 
 /// The figure with its sign; without one a space keeps digits below digits.
-fn text(cell: &HeatCell) -> String {
+fn text(cell: &HeatCell, language: Language) -> String {
     match cell.cell {
-        Cell::Number { .. } => format!("{:<1$}", heat_shown(cell), length(&shown(&cell.cell)) + 1),
-        _ => heat_shown(cell),
+        Cell::Number { .. } => format!("{:<1$}", heat_shown(cell, language), length(&shown(&cell.cell, language)) + 1),
+        _ => heat_shown(cell, language),
     }
-}
-
-/// Which platforms stand side by side.
-pub(super) fn blocks(widths: &[usize], leading: usize, width: usize) -> Vec<Vec<usize>> {
-    let mut blocks: Vec<Vec<usize>> = vec![Vec::new()];
-    for column in leading..widths.len() {
-        let last = blocks.len() - 1;
-        let used: Vec<usize> =
-            (0..leading).chain(blocks[last].iter().copied()).chain([column]).map(|column| widths[column]).collect();
-        if !blocks[last].is_empty() && total_width(&used) > width {
-            blocks.push(vec![column]);
-        } else {
-            blocks[last].push(column);
-        }
-    }
-    blocks
 }
 
 fn block_lines(map: &Heatmap, layout: &Layout, columns: &[usize], options: Options) -> Vec<String> {
-    let mut lines = head_lines(layout);
+    let mut lines = layout.head_lines();
     for (row, texts) in map.rows.iter().zip(&layout.rows) {
-        let cells = padded(layout, texts).into_iter().zip(columns).map(|(text, &column)| {
+        let cells = layout.padded(texts).into_iter().zip(columns).map(|(text, &column)| {
             let cell = column.checked_sub(LEADING).and_then(|platform| row.cells.get(platform));
             cell.map_or(text.clone(), |cell| painted(&text, cell, options.color))
         });
@@ -107,11 +80,12 @@ mod tests {
     use super::*;
     use crate::analysis::heatmap::Rank;
     use crate::model::Better;
-    use crate::report::document::{Digits, HeatRow};
+    use crate::report::document::Digits;
 
     fn cell(value: f64, share: Option<f64>, rank: Rank) -> HeatCell {
         let verdict = Some(if share.is_some() { Status::Valid } else { Status::Invalid });
-        HeatCell { cell: Cell::Number { value, digits: Digits::Decimals(0), verdict }, share, rank, note: None }
+        let number = Cell::Number { value, digits: Digits::Decimals(0), verdict };
+        HeatCell { share, rank: Some(rank), ..HeatCell::bare(number) }
     }
 
     fn sample() -> Heatmap {

@@ -8,10 +8,11 @@ mod chart;
 mod palette_tests;
 mod table;
 
-pub(super) use table::notes;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Format, Options, Rendered, heatmap_html};
-use crate::error::Result;
+use super::escape::escaped;
+use super::{Format, Options, Rendered};
+use crate::error::{Result, visible};
 use crate::report::document::{Block, Code, Document, Section};
 
 /// `--format html`.
@@ -39,19 +40,28 @@ impl Format for Html {
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
-        let title = escape(&document.title);
-        let sections: String = document.sections.iter().enumerate().map(section).collect();
-        let scripts = if has_chart(document) { chart::scripts() } else { String::new() };
-        let page = format!(
-            "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n</header>\n{}\
-             <main>\n{sections}</main>\n{scripts}</body>\n</html>\n",
-            document.language.code(),
-            contents(&document.sections)
-        );
-        Ok(Rendered::Text(page))
+        let document = &escaped(document, visible);
+        let page = html! {
+            (DOCTYPE) "\n"
+            html lang=(document.language.tag()) { "\n"
+                head { "\n"
+                    meta charset="utf-8"; "\n"
+                    meta http-equiv="Content-Security-Policy" content=(POLICY); "\n"
+                    meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
+                    title { (document.title) } "\n"
+                    style { "\n" (PreEscaped(STYLE)) } "\n"
+                } "\n"
+                body { "\n"
+                    header { "\n" h1 { (document.title) } "\n" } "\n"
+                    @if document.sections.len() > FEW_SECTIONS { (contents(document)) }
+                    main { "\n"
+                        @for (section, number) in document.sections.iter().zip(1..) { (self::section(section, number)) }
+                    } "\n"
+                    @if has_chart(document) { (chart::scripts()) }
+                } "\n"
+            } "\n"
+        };
+        Ok(Rendered::Text(page.into_string()))
     }
 }
 
@@ -60,58 +70,57 @@ fn has_chart(document: &Document) -> bool {
 }
 
 /// Links to the sections.
-fn contents(sections: &[Section]) -> String {
-    if sections.len() <= FEW_SECTIONS {
-        return String::new();
+fn contents(document: &Document) -> Markup {
+    html! {
+        nav aria-label=(document.language.phrase("Contents")) { "\n"
+            ul { "\n"
+                @for (section, number) in document.sections.iter().zip(1..) {
+                    li { a href={ "#s" (number) } { (section.title) } } "\n"
+                }
+            } "\n"
+        } "\n"
     }
-    let link = |(index, section): (usize, &Section)| {
-        format!("<li><a href=\"#s{}\">{}</a></li>\n", index + 1, escape(&section.title))
-    };
-    let links: String = sections.iter().enumerate().map(link).collect();
-    format!("<nav aria-label=\"Contents\">\n<ul>\n{links}</ul>\n</nav>\n")
 }
 
-fn section((index, section): (usize, &Section)) -> String {
+fn section(section: &Section, number: usize) -> Markup {
     let is_chart = |block: &Block| matches!(block, Block::Chart(_));
-    let parts = section.blocks.chunk_by(|a, b| is_chart(a) && is_chart(b)).map(|part| {
-        let blocks: String = part.iter().map(block).collect();
-        // Charts stand side by side where there is room.
-        if is_chart(&part[0]) { format!("<div class=\"charts\">\n{blocks}</div>\n") } else { blocks }
-    });
-    let blocks: String = parts.collect();
-    format!("<section id=\"s{}\">\n<h2>{}</h2>\n{blocks}</section>\n", index + 1, escape(&section.title))
+    html! {
+        section id={ "s" (number) } { "\n"
+            h2 { (section.title) } "\n"
+            @for part in section.blocks.chunk_by(|a, b| is_chart(a) && is_chart(b)) {
+                // Charts stand side by side where there is room.
+                @if is_chart(&part[0]) { div.charts { "\n" @for chart in part { (block(chart)) } } "\n" }
+                @else { @for other in part { (block(other)) } }
+            }
+        } "\n"
+    }
 }
 
-fn block(block: &Block) -> String {
+fn block(block: &Block) -> Markup {
     match block {
-        Block::Paragraph(text) => format!("<p>{}</p>\n", escape(text)),
-        Block::Facts(facts) => {
-            let pair =
-                |(name, value): &(String, String)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(value));
-            format!("<dl>\n{}</dl>\n", facts.iter().map(pair).collect::<String>())
-        }
+        Block::Paragraph(text) => html! { p { (text) } "\n" },
+        Block::Facts(facts) => html! {
+            dl { "\n" @for (name, value) in facts { dt { (name) } dd { (value) } "\n" } } "\n"
+        },
         Block::Table(content) => table::table(content),
         Block::Chart(content) => chart::figure(content),
-        Block::Heatmap(map) => heatmap_html::table(map),
+        Block::Heatmap(map) => table::heatmap(map),
         Block::Code(part) => code(part),
     }
 }
 
-fn code(code: &Code) -> String {
-    let caption = if code.caption.is_empty() { String::new() } else { format!("<p>{}</p>\n", escape(&code.caption)) };
-    let name = if code.caption.is_empty() { "Code".into() } else { escape(&code.caption) };
-    let text = escape(&code.text);
-    format!("{caption}{}", wide(&name, &format!("<pre>{text}</pre>")))
+fn code(code: &Code) -> Markup {
+    let has_caption = !code.caption.is_empty();
+    let name = if has_caption { &code.caption } else { "Code" };
+    html! {
+        @if has_caption { p { (code.caption) } "\n" }
+        (wide(name, &html! { pre { (code.text) } }))
+    }
 }
 
 /// Content that may be wider than the page: it scrolls in a box of its own, also by the keyboard.
-pub(super) fn wide(name: &str, content: &str) -> String {
-    format!("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">{content}</div>\n")
-}
-
-/// Text as it may stand in an element or a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+pub(super) fn wide(name: &str, content: &Markup) -> Markup {
+    html! { div.wide tabindex="0" role="region" aria-label=(name) { (content) } "\n" }
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! JSON: the document as it is, figures as numbers with all digits, unknown as null.
 
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use super::super::document::{Block, Cell, Document, HeatCell, HeatRow, Heatmap, Section, Table};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::super::document::{Block, Code, Document, Heatmap, Section, Table};
 use super::{Format, Options, Rendered};
-use crate::analysis::heatmap::Rank;
-use crate::error::Result;
+use crate::error::{Result, visible_json};
 
 /// `--format json`.
 pub struct Json;
@@ -20,85 +23,67 @@ impl Format for Json {
     fn title(&self) -> &'static str {
         "for programs: numbers as numbers, null for unknown"
     }
+    fn is_for_programs(&self) -> bool {
+        true
+    }
+
     fn extension(&self) -> &'static str {
         "json"
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
-        let sections: Vec<Value> = document.sections.iter().map(section).collect();
-        let document = json!({"schema_version": SCHEMA_VERSION, "title": document.title, "sections": sections});
-        Ok(Rendered::Text(format!("{document:#}\n")))
+        let sections = || document.sections.iter().map(Parts::of).collect();
+        let whole = || value(&Whole { schema_version: SCHEMA_VERSION, title: &document.title, sections: sections() });
+        Ok(Rendered::Text(text(&document.data.clone().unwrap_or_else(whole)) + "\n"))
     }
 }
 
-fn section(section: &Section) -> Value {
-    let mut paragraphs = Vec::new();
-    let mut facts = Map::new();
-    let mut tables = Vec::new();
-    let mut heatmaps = Vec::new();
-    let mut code = Vec::new();
-    for block in &section.blocks {
-        match block {
-            Block::Paragraph(text) => paragraphs.push(text.as_str()),
-            Block::Facts(pairs) => facts.extend(pairs.iter().map(|(name, value)| (name.clone(), json!(value)))),
-            Block::Table(content) => tables.push(table(content)),
-            Block::Chart(chart) => tables.push(table(&chart.as_data())),
-            Block::Heatmap(map) => {
-                tables.push(table(&map.as_data()));
-                heatmaps.push(heatmap(map));
+/// A JSON document as text: exact, and harmless on a terminal.
+pub fn text(document: &Value) -> String {
+    visible_json(&format!("{document:#}"))
+}
+
+/// What a type says as JSON; figures that are not numbers are null.
+pub fn value(content: &impl Serialize) -> Value {
+    // Only a map with other keys than texts has no JSON: we have none.
+    serde_json::to_value(content).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    schema_version: u32,
+    title: &'a str,
+    sections: Vec<Parts<'a>>,
+}
+
+/// The blocks of a section by kind.
+#[derive(Default, Serialize)]
+struct Parts<'a> {
+    title: &'a str,
+    paragraphs: Vec<&'a str>,
+    facts: BTreeMap<&'a str, &'a str>,
+    /// Those behind charts and heatmaps, too.
+    tables: Vec<Cow<'a, Table>>,
+    heatmaps: Vec<&'a Heatmap>,
+    code: Vec<&'a Code>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(section: &'a Section) -> Parts<'a> {
+        let mut parts = Parts { title: &section.title, ..Parts::default() };
+        for block in &section.blocks {
+            match block {
+                Block::Paragraph(text) => parts.paragraphs.push(text),
+                Block::Facts(pairs) => parts.facts.extend(pairs.iter().map(|(name, value)| (&**name, &**value))),
+                Block::Table(table) => parts.tables.push(Cow::Borrowed(table)),
+                Block::Chart(chart) => parts.tables.push(Cow::Owned(chart.as_data())),
+                Block::Heatmap(map) => {
+                    parts.tables.push(Cow::Owned(map.as_data()));
+                    parts.heatmaps.push(map);
+                }
+                Block::Code(code) => parts.code.push(code),
             }
-            Block::Code(part) => code.push(json!({"caption": part.caption, "text": part.text})),
         }
-    }
-    json!({
-        "title": section.title,
-        "paragraphs": paragraphs,
-        "facts": facts,
-        "tables": tables,
-        "heatmaps": heatmaps,
-        "code": code,
-    })
-}
-
-fn table(table: &Table) -> Value {
-    let columns: Vec<Value> =
-        table.columns.iter().map(|column| json!({"name": column.name, "unit": column.unit})).collect();
-    let rows: Vec<Vec<Value>> = table.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-    json!({
-        "name": table.name,
-        "columns": columns,
-        "rows": rows,
-        "footnotes": table.footnotes,
-        "remarks": table.remarks,
-    })
-}
-
-/// Per row the figures with their share of the best (1 = best, null without a sound figure) and whether they are `best`,
-/// `equal` to it within the noise, or `below`.
-fn heatmap(map: &Heatmap) -> Value {
-    let rows: Vec<Value> = map.rows.iter().map(heat_row).collect();
-    json!({"name": map.name, "platforms": map.columns, "rows": rows})
-}
-
-fn heat_row(row: &HeatRow) -> Value {
-    let cells: Vec<Value> = row.cells.iter().map(heat_cell).collect();
-    json!({"label": row.label, "unit": row.unit, "better": row.better, "cells": cells})
-}
-
-fn heat_cell(heat: &HeatCell) -> Value {
-    let rank = heat.share.map(|_| match heat.rank {
-        Rank::Best => "best",
-        Rank::Equal => "equal",
-        Rank::Below => "below",
-    });
-    json!({"value": cell(&heat.cell), "verdict": heat.verdict(), "share": heat.share, "rank": rank, "note": heat.note})
-}
-
-fn cell(cell: &Cell) -> Value {
-    match cell {
-        Cell::Empty | Cell::Unknown(_) => Value::Null,
-        Cell::Text(text) => json!(text),
-        Cell::Number { value, .. } => json!(value),
-        Cell::Verdict(status) => json!(status),
+        parts
     }
 }

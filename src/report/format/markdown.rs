@@ -1,7 +1,8 @@
 //! Markdown with pipe tables, every column shown.
 
 use super::super::document::{Block, Cell, Code, Document, Heatmap, Table};
-use super::{Format, LEGEND, Options, Rendered, heading, heat_shown, is_marked, is_number, shown, superscript};
+use super::escape::{self, escaped};
+use super::{Format, LEGEND, Options, Rendered, heading, is_marked, is_number, rank_sign, shown, superscript};
 use crate::error::Result;
 
 /// `--format markdown`.
@@ -19,9 +20,10 @@ impl Format for Markdown {
     }
 
     fn render(&self, document: &Document, _options: Options) -> Result<Rendered> {
-        let mut parts = vec![format!("# {}", escape(&document.title))];
+        let document = &escaped(document, escape::markdown);
+        let mut parts = vec![format!("# {}", document.title)];
         for section in &document.sections {
-            parts.push(format!("## {}", escape(&section.title)));
+            parts.push(format!("## {}", section.title));
             parts.extend(section.blocks.iter().map(block));
         }
         Ok(Rendered::Text(parts.join("\n\n") + "\n"))
@@ -30,13 +32,13 @@ impl Format for Markdown {
 
 fn block(block: &Block) -> String {
     match block {
-        Block::Paragraph(text) => escape(text),
+        Block::Paragraph(text) => text.clone(),
         Block::Facts(facts) => {
-            let line = |(name, value): &(String, String)| format!("- **{}**: {}", escape(name), escape(value));
+            let line = |(name, value): &(String, String)| format!("- **{name}**: {value}");
             facts.iter().map(line).collect::<Vec<_>>().join("\n")
         }
         Block::Table(content) => table(content),
-        Block::Chart(chart) => format!("### {}\n\n{}", escape(&chart.title), table(&chart.as_table())),
+        Block::Chart(chart) => format!("### {}\n\n{}", chart.title, table(&chart.as_table())),
         Block::Heatmap(map) => heatmap(map),
         Block::Code(part) => code(part),
     }
@@ -46,7 +48,7 @@ fn block(block: &Block) -> String {
 fn code(code: &Code) -> String {
     let longest = code.text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    let caption = if code.caption.is_empty() { String::new() } else { format!("{}\n\n", escape(&code.caption)) };
+    let caption = if code.caption.is_empty() { String::new() } else { format!("{}\n\n", code.caption) };
     format!("{caption}{fence}\n{}\n{fence}", code.text.trim_end())
 }
 
@@ -54,24 +56,25 @@ fn code(code: &Code) -> String {
 fn heatmap(map: &Heatmap) -> String {
     let mut plain = map.as_table();
     for (row, cells) in plain.rows.iter_mut().zip(&map.rows) {
-        let texts = cells.cells.iter().map(|cell| Cell::Text(heat_shown(cell)));
+        let texts = cells
+            .cells
+            .iter()
+            .map(|cell| Cell::Text(shown(&cell.cell, map.language) + &rank_sign(cell.rank).replace('*', "\\*")));
         row.splice(row.len() - cells.cells.len().., texts);
     }
-    plain.remarks.splice(0..0, is_marked(&map.as_table().rows).then(|| LEGEND.to_owned()));
+    plain.remarks.splice(0..0, is_marked(&map.as_table().rows).then(|| map.language.phrase(LEGEND)));
     table(&plain)
 }
 
 fn table(table: &Table) -> String {
-    let heads = table.columns.iter().map(|column| escape(&heading(column)));
+    let heads = table.columns.iter().map(heading);
     let rules = (0..table.columns.len()).map(|column| if is_number(table, column) { "--:" } else { "---" }.to_owned());
     let mut lines = vec![line(heads), line(rules)];
-    lines.extend(table.rows.iter().map(|row| line(row.iter().map(|cell| escape(&shown(cell))))));
-    let mut notes: Vec<String> = Vec::new();
-    notes.extend(
-        table.footnotes.iter().enumerate().map(|(index, why)| format!("- {} {}", superscript(index + 1), escape(why))),
-    );
-    notes.extend(is_marked(&table.rows).then(|| format!("- {LEGEND}")));
-    notes.extend(table.remarks.iter().map(|remark| format!("- {}", escape(remark))));
+    lines.extend(table.rows.iter().map(|row| line(row.iter().map(|cell| shown(cell, table.language)))));
+    let footnotes = table.footnotes.iter().enumerate();
+    let mut notes: Vec<String> = footnotes.map(|(index, why)| format!("- {} {why}", superscript(index + 1))).collect();
+    notes.extend(is_marked(&table.rows).then(|| format!("- {}", table.language.phrase(LEGEND))));
+    notes.extend(table.remarks.iter().map(|remark| format!("- {remark}")));
     if !notes.is_empty() {
         lines.push(String::new());
         lines.extend(notes);
@@ -81,17 +84,4 @@ fn table(table: &Table) -> String {
 
 fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
-}
-
-/// What would be taken as markup is shown as it is.
-fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for character in text.chars() {
-        match character {
-            '|' | '*' | '_' | '<' | '`' | '\\' => escaped.extend(['\\', character]),
-            '\n' | '\r' => escaped.push(' '),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }

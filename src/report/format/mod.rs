@@ -1,16 +1,19 @@
 //! The forms a document can take. Adding one: one file here and one line in [`FORMATS`].
 
 pub mod csv;
-mod heatmap_html;
+mod escape;
 mod heatmap_text;
 pub mod html;
 pub mod json;
+pub mod junit;
+pub mod layout;
 pub mod markdown;
 pub mod number;
 pub mod text;
 pub mod xlsx;
 
 use super::document::{Cell, Column, Document, HeatCell, Table};
+use super::texts::Language;
 use crate::analysis::heatmap::Rank;
 use crate::error::{Error, Result};
 use crate::model::Status;
@@ -70,7 +73,7 @@ impl Rendered {
     pub fn into_text(self) -> Result<String> {
         match self {
             Rendered::Text(text) => Ok(text),
-            Rendered::Bytes(_) => Err(Error::usage("--format", "this form is no text").advise("give --output FILE")),
+            Rendered::Bytes(_) => Err(Error::usage("--format", "this format is not text").advise("give --output FILE")),
         }
     }
 
@@ -92,6 +95,10 @@ pub trait Format: Sync {
     /// True if it can be read on a terminal.
     fn is_text(&self) -> bool {
         true
+    }
+    /// True if programs read it: its words are English and its numbers plain, whatever the language.
+    fn is_for_programs(&self) -> bool {
+        false
     }
     /// Ending of files of this form, without the dot.
     fn extension(&self) -> &'static str;
@@ -115,27 +122,27 @@ fn heading(column: &Column) -> String {
 }
 
 /// A cell for people: figures with a mark if their verdict is not valid, unknown as `-` with its footnote number.
-fn shown(cell: &Cell) -> String {
+fn shown(cell: &Cell, language: Language) -> String {
     match cell {
         Cell::Empty => String::new(),
         Cell::Text(text) => text.clone(),
-        Cell::Number { value, digits, verdict } => format!("{}{}", number::readable(*value, *digits), mark(*verdict)),
+        Cell::Number { value, digits, verdict } => format!("{}{}", language.number(*value, *digits), mark(*verdict)),
         Cell::Unknown(footnote) => format!("-{}", superscript(footnote + 1)),
-        Cell::Verdict(status) => status.to_string(),
+        Cell::Verdict(status) => language.verdict(*status),
     }
 }
 
 /// A cell of a heatmap for people: as [`shown`], with a sign for the best of the row and what equals it.
-fn heat_shown(cell: &HeatCell) -> String {
-    format!("{}{}", shown(&cell.cell), rank_sign(cell.rank))
+fn heat_shown(cell: &HeatCell, language: Language) -> String {
+    format!("{}{}", shown(&cell.cell, language), rank_sign(cell.rank))
 }
 
 /// `*` for the best of a row, `~` for what does not differ from it.
-fn rank_sign(rank: Rank) -> &'static str {
+fn rank_sign(rank: Option<Rank>) -> &'static str {
     match rank {
-        Rank::Best => "*",
-        Rank::Equal => "~",
-        Rank::Below => "",
+        Some(Rank::Best) => "*",
+        Some(Rank::Equal) => "~",
+        Some(Rank::Below | Rank::Undecided) | None => "",
     }
 }
 
@@ -148,7 +155,7 @@ fn mark(verdict: Option<Status>) -> &'static str {
     }
 }
 
-/// Explains [`mark`], where marks are shown.
+/// Explains [`mark`], where marks are shown; a phrase of the languages.
 const LEGEND: &str = "? conditional  ! invalid: see the reasons; figures without a mark are valid";
 
 /// True if the table shows a mark.

@@ -5,18 +5,13 @@ use super::super::document::Digits;
 /// More decimals than this are noise.
 const MOST_DECIMALS: i32 = 9;
 
-/// For people: `158,230`, `82.10`, `0.01218`; in German `158.230`, `82,10`.
+/// For people who read English: `158,230`, `82.10`, `0.01218`; other languages write it with their own marks.
 pub fn readable(value: f64, digits: Digits) -> String {
-    match digits {
-        Digits::SignificantIn(language, count) => language.number(value, Digits::Significant(count)),
-        Digits::DecimalsIn(language, count) => language.number(value, Digits::Decimals(count)),
-        digits => english(value, digits),
-    }
+    grouped(&plain(value, digits))
 }
 
-/// For people who read English.
-pub fn english(value: f64, digits: Digits) -> String {
-    let plain = plain(value, digits);
+/// A plain number with its thousands grouped.
+pub fn grouped(plain: &str) -> String {
     let (sign, rest) = plain.split_at(usize::from(plain.starts_with('-')));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
     let grouped = group(whole);
@@ -35,8 +30,8 @@ pub fn plain(value: f64, digits: Digits) -> String {
 /// How many digits stand behind the point.
 pub fn decimals_shown(value: f64, digits: Digits) -> usize {
     match digits {
-        Digits::Decimals(decimals) | Digits::DecimalsIn(_, decimals) => usize::from(decimals),
-        Digits::Significant(digits) | Digits::SignificantIn(_, digits) => decimals(value, digits),
+        Digits::Decimals(decimals) => usize::from(decimals),
+        Digits::Significant(digits) => decimals(value, digits),
     }
 }
 

@@ -3,12 +3,11 @@
 
 mod one;
 mod several;
-mod trust;
 
 use super::document::{Block, Digits, Document, Section};
 use super::texts::Language;
 use super::{Input, Report, RunTests, price};
-use crate::model::RunKind;
+use crate::model::{RunKind, Status, Test, params};
 
 /// `report summary`.
 pub struct Summary;
@@ -31,14 +30,14 @@ impl Report for Summary {
 
     fn build(&self, input: &Input) -> Document {
         let language = input.language;
-        let platforms = input.platforms_in(language);
+        let platforms = input.platforms();
         let runs = language.list(&platforms);
         let (title, mut sections) = match input.runs.as_slice() {
             [data] => (language.say("title_one", &[("run", &runs)]), one::sections(input, data, &platforms[0])),
             _ => (language.say("title_several", &[("runs", &runs)]), several::sections(input, &platforms)),
         };
         sections.extend(prices(input, &platforms));
-        Document { title, sections, language }
+        Document { title, sections, language, ..Document::default() }
     }
 }
 
@@ -48,18 +47,17 @@ fn section(language: Language, heading: &str, paragraphs: Vec<String>) -> Sectio
     Section { title: language.say(heading, &[]), blocks: blocks.collect() }
 }
 
-/// A value of the disclosure, if it is known.
-fn known<'a>(data: &'a RunTests, section: &str, key: &str) -> Option<&'a str> {
-    Some(data.run.disclosure.get(section, key)).filter(|value| *value != "unknown")
-}
-
 /// What was measured or published, in a sentence.
 fn what(language: Language, data: &RunTests, name: &str) -> String {
-    let database = known(data, "database", "version").unwrap_or(&data.run.engine);
-    let date = data.run.started_at.split('T').next().unwrap_or_default();
+    let unknown = language.phrase("unknown");
+    let database = data.run.disclosure.get("database", "version").or(data.run.engine.as_deref()).unwrap_or(&unknown);
+    let day = data.run.started_at.as_deref().and_then(|start| start.split('T').next());
+    let date = day.map_or(unknown.clone(), |day| language.date(day));
     let key = if data.run.kind == RunKind::Published { "published" } else { "measured" };
-    let date = if date == "unknown" { language.say("unknown", &[]) } else { date.to_owned() };
-    language.say(key, &[("run", name), ("target", &data.run.target), ("database", database), ("date", &date)])
+    let said =
+        language.say(key, &[("run", name), ("target", &data.run.target), ("database", database), ("date", &date)]);
+    let note = data.run.plan["note"].as_str().map(|note| language.phrase(note));
+    note.map_or(said.clone(), |note| format!("{said} {}", language.say("suite_note", &[("note", &note)])))
 }
 
 /// What the platforms cost, as far as it is known.
@@ -74,10 +72,64 @@ fn prices(input: &Input, platforms: &[String]) -> Option<Section> {
             ("cost", &whole(price.cost())),
             ("currency", &price.currency),
             ("basis", &price.basis),
-            ("date", &price.date),
+            ("date", &language.date(&price.date)),
         ];
         Some(language.say("price", &values))
     };
     let sentences: Vec<String> = input.runs.iter().zip(platforms).filter_map(sentence).collect();
     (!sentences.is_empty()).then(|| section(language, "heading_price", sentences))
+}
+
+/// More subjects than these are counted.
+const MOST_NAMED: usize = 6;
+
+/// The sentences about the tests of a run.
+fn trust(language: Language, tests: &[Test]) -> Vec<String> {
+    vec![counts(language, tests), named(language, tests, Status::Invalid), named(language, tests, Status::Conditional)]
+}
+
+/// How many tests have which verdict.
+fn counts(language: Language, tests: &[Test]) -> String {
+    let with = |status| tests.iter().filter(|test| test.status() == status).count();
+    let (valid, conditional, invalid) = (with(Status::Valid), with(Status::Conditional), with(Status::Invalid));
+    if conditional + invalid == 0 {
+        return language.count("all_valid", tests.len(), &[]);
+    }
+    let [all, valid, conditional, invalid] =
+        [tests.len(), valid, conditional, invalid].map(|number| number.to_string());
+    let values = [("tests", all.as_str()), ("valid", &valid), ("conditional", &conditional), ("invalid", &invalid)];
+    language.say("verdicts", &values)
+}
+
+fn named(language: Language, tests: &[Test], status: Status) -> String {
+    let found: Vec<&Test> = tests.iter().filter(|test| test.status() == status).collect();
+    let mut subjects: Vec<String> = found.iter().take(MOST_NAMED).map(|test| subject(language, test, status)).collect();
+    if found.len() > MOST_NAMED {
+        subjects.push(language.count("others", found.len() - MOST_NAMED, &[]));
+    }
+    let key = if status == Status::Invalid { "invalid" } else { "conditional" };
+    match subjects.is_empty() {
+        true => String::new(),
+        false => language.say(key, &[("subjects", &language.list(&subjects))]),
+    }
+}
+
+/// `TP-LIGHT at 2 jobs (errors)`.
+fn subject(language: Language, test: &Test, status: Status) -> String {
+    let key = match test.jobs() {
+        None => "subject_unstated",
+        Some(1) => "subject_one",
+        Some(_) => "subject",
+    };
+    let label = format!("{} {}", test.workload(), params::assignments(test.chosen(), " "));
+    let jobs = test.jobs().unwrap_or_default().to_string();
+    let subject = language.say(key, &[("label", label.trim_end()), ("jobs", &jobs)]);
+    let mut reasons: Vec<String> = Vec::new();
+    for reason in test.verdict().reasons.iter().filter(|reason| reason.status == status) {
+        let code = language.code(&reason.code);
+        if !reasons.contains(&code) {
+            reasons.push(code);
+        }
+    }
+    language.say("because", &[("subject", &subject), ("reasons", &reasons.join(", "))])
 }

@@ -1,14 +1,15 @@
 //! The summary of one run: what was measured, speed and throughput per group, limits, trust.
 
 use super::super::document::{Digits, Section};
-use super::super::heatmap::{METRICS, figure};
+use super::super::heatmap::METRICS;
 use super::super::ramps::{RampRow, rows};
 use super::super::{Input, RunTests, texts::Language};
-use super::{DIGITS, known, section, trust, what};
+use super::{DIGITS, section, trust, what};
 use crate::analysis::heatmap::{Known, Rank, places};
+use crate::analysis::interval::supports;
 use crate::analysis::limiter::limiters;
-use crate::analysis::ramp::RampFigure;
-use crate::model::{Better, RunKind, Status, TestResult};
+use crate::analysis::ramp::Figure;
+use crate::model::{Better, RunKind, Status, Test};
 
 /// More workloads of a group than these are in the datasheet only.
 const MOST_FIGURES: usize = 3;
@@ -16,8 +17,8 @@ const MOST_FIGURES: usize = 3;
 /// Speed and throughput of a row, as far as they may be used.
 struct Figures<'a> {
     row: RampRow<'a>,
-    speed: Option<RampFigure<'a>>,
-    best: Option<RampFigure<'a>>,
+    speed: Option<Figure<'a>>,
+    best: Option<Figure<'a>>,
 }
 
 pub fn sections(input: &Input, data: &RunTests, name: &str) -> Vec<Section> {
@@ -33,39 +34,41 @@ pub fn sections(input: &Input, data: &RunTests, name: &str) -> Vec<Section> {
         section(language, heading, vec![what(language, data, name), platform(language, data), tests(language, data)]),
         section(language, "heading_figures", stated),
         section(language, "heading_limits", limits(language, data, &all)),
-        section(language, "heading_trust", trust::sentences(language, &data.tests)),
+        section(language, "heading_trust", trust(language, &data.tests)),
     ];
     sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }
 
 fn platform(language: Language, data: &RunTests) -> String {
-    let megabytes = known(data, "hardware", "memory_mb").and_then(|megabytes| megabytes.parse::<f64>().ok());
+    let megabytes =
+        data.run.disclosure.get("hardware", "memory_mb").and_then(|megabytes| megabytes.parse::<f64>().ok());
     let memory = megabytes.map(|megabytes| {
         let gb = language.number(megabytes / 1e3, Digits::Decimals(1));
         language.say("memory", &[("gb", &gb)])
     });
-    let text = |section, key| known(data, section, key).map(String::from);
+    let text = |section, key| data.run.disclosure.get(section, key).map(String::from);
     let facts = [text("hardware", "cpu_model"), memory, text("storage", "model"), text("os", "distribution")];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     if facts.is_empty() { String::new() } else { language.say("platform", &[("facts", &facts.join(", "))]) }
 }
 
 fn tests(language: Language, data: &RunTests) -> String {
-    let mut workloads: Vec<&str> = data.tests.iter().map(|test| test.workload.as_str()).collect();
+    let mut workloads: Vec<&str> = data.tests.iter().map(|test| test.workload()).collect();
     workloads.sort_unstable();
     workloads.dedup();
-    let jobs = data.tests.iter().filter_map(TestResult::known_jobs);
+    let jobs = data.tests.iter().filter_map(Test::jobs);
     let (least, most) = (jobs.clone().min().unwrap_or(0), jobs.max().unwrap_or(0));
     let jobs = if least == most { most.to_string() } else { format!("{least}-{most}") };
-    let (workloads, size) = (workloads.len().to_string(), language.exactly(data.run.size_gb));
+    let (workloads, size) =
+        (workloads.len().to_string(), data.run.size_gb.map(|size| language.exactly(size)).unwrap_or_default());
     let key = if data.run.kind == RunKind::Published { "tests_published" } else { "tests" };
     language.count(key, data.tests.len(), &[("workloads", &workloads), ("jobs", &jobs), ("size", &size)])
 }
 
 /// Invalid figures are named under trust, and not stated as results.
 fn figures(row: RampRow<'_>) -> Figures<'_> {
-    let usable = |found: &RampFigure<'_>| found.test.verdict.status != Status::Invalid;
-    let [speed, best] = [0, 1].map(|metric| figure(&row.runs[0], &METRICS[metric]).filter(usable));
+    let usable = |found: &Figure<'_>| found.status() != Status::Invalid;
+    let [speed, best] = METRICS.each_ref().map(|metric| metric.of(&row.runs[0]).filter(usable));
     Figures { row, speed, best }
 }
 
@@ -82,25 +85,29 @@ fn group(language: Language, title: &str, rows: &[Figures<'_>]) -> String {
 }
 
 fn figure_text(language: Language, figures: &Figures<'_>) -> Option<String> {
-    let mark = |found: &RampFigure<'_>| if found.test.verdict.status == Status::Conditional { "?" } else { "" };
-    let number = |found: &RampFigure<'_>| format!("{}{}", language.number(found.value, DIGITS), mark(found));
+    let mark = |found: &Figure<'_>| if found.status() == Status::Conditional { "?" } else { "" };
+    let number = |found: &Figure<'_>| format!("{}{}", language.number(found.value, DIGITS), mark(found));
     let mut values = vec![("label", figures.row.label.clone()), ("factor", factor(language, figures))];
     if let Some(speed) = &figures.speed {
-        values.extend([("speed", number(speed)), ("speed_unit", speed.kpm.unit.clone())]);
+        values.extend([("speed", number(speed)), ("speed_unit", speed.unit.into())]);
     }
     // The best at one job is the speed; a rate beside a time is a figure of its own.
     let is_other =
-        |best: &&RampFigure<'_>| figures.speed.is_none_or(|speed| best.jobs != 1 || best.kpm.unit != speed.kpm.unit);
+        |best: &&Figure<'_>| figures.speed.is_none_or(|speed| best.jobs != Some(1) || best.unit != speed.unit);
     let best = figures.best.as_ref().filter(is_other);
     if let Some(best) = best {
-        values.extend([("best", number(best)), ("best_unit", best.kpm.unit.clone()), ("jobs", best.jobs.to_string())]);
+        values.extend([
+            ("best", number(best)),
+            ("best_unit", best.unit.into()),
+            ("jobs", best.jobs.unwrap_or_default().to_string()),
+        ]);
     }
     let key = match (&figures.speed, best) {
-        (Some(_), Some(best)) if best.jobs == 1 => "figure_both_one",
-        (Some(_), Some(best)) if best.jobs > 1 => "figure_both",
+        (Some(_), Some(best)) if best.jobs == Some(1) => "figure_both_one",
+        (Some(_), Some(best)) if best.jobs.is_some() => "figure_both",
         (Some(_), Some(_)) => "figure_both_unstated",
         (Some(_), None) => "figure_speed",
-        (None, Some(best)) if best.jobs > 0 => "figure_best",
+        (None, Some(best)) if best.jobs.is_some() => "figure_best",
         (None, Some(_)) => "figure_best_unstated",
         (None, None) => return None,
     };
@@ -108,10 +115,12 @@ fn figure_text(language: Language, figures: &Figures<'_>) -> Option<String> {
     Some(language.say(key, &values))
 }
 
-/// By how much more jobs did more, if it is beyond the noise; nothing if that is not known.
+/// By how much more jobs did more, if both figures are valid and it is beyond the noise; nothing if that is not known.
 fn factor(language: Language, figures: &Figures<'_>) -> String {
-    let Some((speed, best)) = figures.speed.zip(figures.best) else { return String::new() };
-    if speed.kpm.unit != best.kpm.unit || best.kpm.better == Better::Lower {
+    let Some((speed, best)) = figures.speed.zip(figures.best).filter(|(speed, best)| accepted(&[speed, best])) else {
+        return String::new();
+    };
+    if speed.unit != best.unit || best.better == Better::Lower {
         return String::new();
     }
     match differs(&speed, &best) {
@@ -124,10 +133,14 @@ fn factor(language: Language, figures: &Figures<'_>) -> String {
     }
 }
 
+fn accepted(figures: &[&Figure<'_>]) -> bool {
+    figures.iter().all(|figure| supports(figure.status()))
+}
+
 /// Whether two figures of one metric differ beyond the noise; none if one of them has no interval.
-fn differs(a: &RampFigure<'_>, b: &RampFigure<'_>) -> Option<bool> {
-    let known = |found: &RampFigure<'_>| Some(Known { value: found.value, ci_fraction: Some(found.test.ci_fraction?) });
-    let places = places(a.kpm.better, &[Some(known(a)?), Some(known(b)?)]);
+fn differs(a: &Figure<'_>, b: &Figure<'_>) -> Option<bool> {
+    let known = |found: &Figure<'_>| Some(Known::of(found)).filter(|known| known.ci_fraction.is_some());
+    let places = places(a.better, &[Some(known(a)?), Some(known(b)?)]);
     Some(places.iter().flatten().any(|place| place.rank == Rank::Below))
 }
 
@@ -140,14 +153,22 @@ fn limits(language: Language, data: &RunTests, all: &[&Figures<'_>]) -> Vec<Stri
         true => String::new(),
         false => language.say("rising", &[("labels", &language.list(&rising))]),
     };
-    vec![limited(language, all), rising]
+    let throughputs = all.iter().filter_map(|row| row.best.as_ref());
+    let left_out = throughputs.filter(|best| !accepted(&[*best])).count();
+    let left_out = if left_out > 0 { language.count("limits_left_out", left_out, &[]) } else { String::new() };
+    vec![limited(language, all), left_out, rising]
 }
 
-/// Which resource was used up at the best throughput, with the workloads.
+/// Which resource was used up at the best throughput, with the workloads; nothing if no throughput is valid.
 fn limited(language: Language, all: &[&Figures<'_>]) -> String {
     let mut limits: Vec<(&'static str, Vec<String>)> = Vec::new();
-    for row in all {
-        let first = row.best.as_ref().and_then(|best| limiters(best.test).into_iter().next());
+    let is_valid = |row: &&&Figures<'_>| row.best.is_some_and(|best| accepted(&[&best]));
+    if !all.iter().any(|row| is_valid(&row)) {
+        return String::new();
+    }
+    for row in all.iter().filter(is_valid) {
+        let first =
+            row.best.as_ref().and_then(|best| best.test.measured().and_then(|test| limiters(test).into_iter().next()));
         let Some(limit) = first else { continue };
         match limits.iter_mut().find(|(code, _)| *code == limit.code) {
             Some((_, labels)) => labels.push(row.row.label.clone()),
@@ -166,12 +187,12 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
 
 /// The best throughput is that of the most jobs, and beyond the noise above that of the next fewer jobs.
 fn is_rising(row: &Figures<'_>) -> bool {
-    let Some(best) = row.best.filter(|best| best.kpm.better == Better::Higher) else { return false };
+    let Some(best) = row.best.filter(|best| best.better == Better::Higher) else { return false };
     let tests = &row.row.runs[0];
-    let fewer: Vec<&TestResult> = tests.iter().filter(|test| test.jobs < best.jobs).copied().collect();
-    let is_last = tests.iter().all(|test| test.jobs <= best.jobs);
-    let before = fewer.iter().map(|test| test.jobs).max();
-    let step: Vec<&TestResult> = fewer.into_iter().filter(|test| Some(test.jobs) == before).collect();
-    let before = figure(&step, &METRICS[1]);
-    is_last && before.is_some_and(|before| before.value < best.value && differs(&before, &best) == Some(true))
+    let fewer: Vec<&Test> = tests.iter().filter(|test| test.jobs() < best.jobs).copied().collect();
+    let is_last = tests.iter().all(|test| test.jobs() <= best.jobs);
+    let before = fewer.iter().map(|test| test.jobs()).max();
+    let step: Vec<&Test> = fewer.into_iter().filter(|test| Some(test.jobs()) == before).collect();
+    let before = METRICS[1].of(&step).filter(|before| is_last && accepted(&[before, &best]));
+    before.is_some_and(|before| before.value < best.value && differs(&before, &best) == Some(true))
 }

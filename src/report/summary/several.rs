@@ -3,25 +3,39 @@
 use std::cmp::Reverse;
 
 use super::super::document::{Digits, Section};
-use super::super::heatmap::{METRICS, Metric, figure, is_across_drives, sound};
-use super::super::ramps::{RampRow, compared};
+use super::super::heatmap::{Compared, METRICS, Metric, side_by_side};
+use super::super::ramps::compared;
 use super::super::{Input, texts::Language};
-use super::{DIGITS, section, trust, what};
-use crate::analysis::heatmap::{Known, Place, Rank, places};
+use super::{DIGITS, counts, section, what};
+use crate::analysis::heatmap::{Known, Place, Rank};
+use crate::analysis::interval::FEWEST;
+use crate::model::{ReasonCode, RunKind};
 
 /// Distances that are named.
 const MOST_DISTANCES: usize = 3;
 /// More runs than these are only named, not described.
 const MOST_DESCRIBED: usize = 3;
 
-/// Figures of one metric that at least two platforms have.
+/// Why a figure of valid values is left out.
+const NO_INTERVAL: &str = "no-interval";
+
+/// The figures of one metric that at least two platforms have.
+#[derive(Default)]
+struct Order {
+    /// Those that support a statement.
+    lines: Vec<Line>,
+    /// Of each of the others the codes why not.
+    left_out: Vec<Vec<ReasonCode>>,
+    /// All are of publications: they have no interval, and their order is that of the printed figures.
+    is_printed: bool,
+}
+
+/// A figure of which every value is valid, and has an interval unless all are printed.
 struct Line {
     label: String,
     unit: String,
     known: Vec<Option<Known>>,
     places: Vec<Option<Place>>,
-    /// The platforms were measured with different drives.
-    is_across_drives: bool,
 }
 
 /// Two platforms and how many times better the one is.
@@ -36,21 +50,17 @@ struct Distance {
 
 pub fn sections(input: &Input, platforms: &[String]) -> Vec<Section> {
     let language = input.language;
-    let mut lines: Vec<(&str, Vec<Line>)> = METRICS.iter().map(|metric| (metric.name, lines(input, metric))).collect();
-    let has_intervals = lines.iter().flat_map(|(_, lines)| lines).any(Line::has_intervals);
-    if has_intervals {
-        // Of measured figures only those with an interval support a sentence.
-        lines.iter_mut().for_each(|(_, lines)| lines.retain(Line::has_intervals));
-    }
-    let mut order = vec![language.say(if has_intervals { "intervals" } else { "no_intervals" }, &[])];
-    order.extend(lines.iter().map(|(metric, lines)| paragraph(language, metric, lines, platforms)));
+    let is_printed = input.runs.iter().all(|data| data.run.kind == RunKind::Published);
+    let mut paragraphs = vec![language.say(if is_printed { "no_intervals" } else { "intervals" }, &[])];
+    let orders = METRICS.iter().map(|metric| (metric.name, order(input, metric, is_printed)));
+    paragraphs.extend(orders.map(|(metric, order)| paragraph(language, metric, &order, platforms)));
     let trusted = input.runs.iter().zip(platforms).map(|(data, platform)| {
-        let verdicts = trust::counts(language, &data.tests);
+        let verdicts = counts(language, &data.tests);
         language.say("trust_of", &[("platform", platform), ("verdicts", &verdicts)])
     });
     vec![
         section(language, "heading_compared", about(input, platforms)),
-        section(language, "heading_order", order),
+        section(language, "heading_order", paragraphs),
         section(language, "heading_trust", trusted.collect()),
     ]
 }
@@ -65,10 +75,6 @@ fn about(input: &Input, platforms: &[String]) -> Vec<String> {
 }
 
 impl Line {
-    fn has_intervals(&self) -> bool {
-        self.known.iter().flatten().all(|known| known.ci_fraction.is_some())
-    }
-
     /// The platform that alone is ahead of all others, beyond the noise where intervals are known.
     fn leader(&self) -> Option<usize> {
         let is_ahead = |place: &Option<Place>| place.is_some_and(|place| place.rank != Rank::Below);
@@ -89,43 +95,76 @@ impl Line {
     }
 }
 
-fn lines(input: &Input, metric: &Metric) -> Vec<Line> {
+fn order(input: &Input, metric: &Metric, is_printed: bool) -> Order {
     let groups = input.used_groups();
-    let all = groups.iter().flat_map(|(group, _)| compared(input, group));
-    all.filter_map(|row| line(&row, metric)).collect()
-}
-
-fn line(row: &RampRow<'_>, metric: &Metric) -> Option<Line> {
-    let figures: Vec<_> = row.runs.iter().map(|tests| figure(tests, metric)).collect();
-    if (metric.left_out)(&figures) {
-        return None;
+    let mut order = Order { is_printed, ..Order::default() };
+    for row in groups.iter().flat_map(|(group, _)| compared(input, group)) {
+        let found = side_by_side(&row, metric).filter(|found| found.figures.iter().flatten().count() >= FEWEST);
+        match found.map(|found| (against(&found, is_printed), found)) {
+            None => {}
+            Some((codes, found)) if codes.is_empty() => order.lines.push(line(&row.label, found)),
+            Some((codes, _)) => order.left_out.push(codes),
+        }
     }
-    let kpm = figures.iter().flatten().next()?.kpm;
-    let comparable = figures.iter().map(|figure| figure.as_ref().and_then(|figure| sound(figure, &kpm.unit)));
-    let known: Vec<Option<Known>> = comparable.collect();
-    let places = places(kpm.better, &known);
-    let is_shared = known.iter().flatten().count() > 1;
-    let is_across_drives = is_across_drives(&figures);
-    is_shared.then(|| Line { label: row.label.clone(), unit: kpm.unit.clone(), known, places, is_across_drives })
+    order
 }
 
-/// Who is ahead how often, how near the others come, and the largest distances.
-fn paragraph(language: Language, metric: &str, lines: &[Line], platforms: &[String]) -> String {
+/// What speaks against a statement: the codes of what lowered a verdict, or that a measured value has no interval.
+fn against(found: &Compared<'_>, is_printed: bool) -> Vec<ReasonCode> {
+    let mut codes: Vec<ReasonCode> = Vec::new();
+    for reason in found.lowered.iter().flatten() {
+        if !codes.contains(&reason.code) {
+            codes.push(reason.code.clone());
+        }
+    }
+    let has_no_interval = found.known.iter().flatten().any(|known| known.ci_fraction.is_none());
+    if codes.is_empty() && has_no_interval && !is_printed {
+        codes.push(ReasonCode::Other(NO_INTERVAL.into()));
+    }
+    codes
+}
+
+fn line(label: &str, found: Compared<'_>) -> Line {
+    Line { label: label.into(), unit: found.unit.into(), known: found.known, places: found.places }
+}
+
+/// Who is ahead how often, how near the others come, the largest distances, and what is left out.
+fn paragraph(language: Language, metric: &str, order: &Order, platforms: &[String]) -> String {
     let metric = language.say(metric, &[]);
-    if lines.is_empty() {
-        return language.say("nothing_common", &[("metric", &metric)]);
-    }
-    let across = lines.iter().filter(|line| line.is_across_drives).count();
-    let sentences = [
-        ahead(language, &metric, lines, platforms),
-        if across > 0 { language.say("across_drives", &[("count", &across.to_string())]) } else { String::new() },
-        shares(language, lines, platforms),
-        distances(language, lines, platforms),
-    ];
+    let lines = &order.lines;
+    let first = match (lines.is_empty(), order.left_out.is_empty()) {
+        (true, true) => language.say("nothing_common", &[("metric", &metric)]),
+        (true, false) => language.say("nothing_accepted", &[("metric", &metric)]),
+        (false, _) => ahead(language, &metric, order, platforms),
+    };
+    let sentences =
+        [first, left_out(language, order), shares(language, lines, platforms), distances(language, lines, platforms)];
     sentences.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-fn ahead(language: Language, metric: &str, lines: &[Line], platforms: &[String]) -> String {
+/// How many figures are left out, and why: each reason with the number of figures that it is about.
+fn left_out(language: Language, order: &Order) -> String {
+    let mut reasons: Vec<(&ReasonCode, usize)> = Vec::new();
+    for code in order.left_out.iter().flatten() {
+        match reasons.iter_mut().find(|(known, _)| *known == code) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((code, 1)),
+        }
+    }
+    reasons.sort_by_key(|(_, count)| Reverse(*count));
+    let text = |(code, count): &(&ReasonCode, usize)| {
+        language.say("reason_in", &[("reason", &language.code(code)), ("count", &count.to_string())])
+    };
+    let reasons = reasons.iter().map(text).collect::<Vec<_>>().join(", ");
+    let key = if order.is_printed { "left_out_printed" } else { "left_out" };
+    match order.left_out.len() {
+        0 => String::new(),
+        count => language.count(key, count, &[("reasons", &reasons)]),
+    }
+}
+
+fn ahead(language: Language, metric: &str, order: &Order, platforms: &[String]) -> String {
+    let lines = &order.lines;
     let wins = |run: usize| lines.iter().filter(|line| line.leader() == Some(run)).count();
     let mut leaders: Vec<(usize, usize)> = (0..platforms.len()).map(|run| (run, wins(run))).collect();
     leaders.retain(|(_, wins)| *wins > 0);
@@ -140,7 +179,8 @@ fn ahead(language: Language, metric: &str, lines: &[Line], platforms: &[String])
         (false, 0) => "ahead_all",
         (false, _) => "ahead",
     };
-    let [rows, ties] = [lines.len(), ties].map(|number| number.to_string());
+    let rows = language.count(if order.is_printed { "rows_printed" } else { "rows" }, lines.len(), &[]);
+    let ties = ties.to_string();
     language.say(key, &[("metric", metric), ("rows", &rows), ("leaders", &texts.join(", ")), ("ties", &ties)])
 }
 
@@ -164,7 +204,7 @@ fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
         language.say("share_of", &[("platform", &platforms[*run]), ("percent", &percent)])
     };
     let texts: Vec<String> = means.iter().map(text).collect();
-    language.say("share", &[("rows", &complete.len().to_string()), ("shares", &texts.join(", "))])
+    language.count("share", complete.len(), &[("shares", &texts.join(", "))])
 }
 
 fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String {
@@ -174,7 +214,7 @@ fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String
     let texts: Vec<String> = found.iter().take(MOST_DISTANCES).map(text).collect();
     match texts.is_empty() {
         true => String::new(),
-        false => language.say("distance", &[("distances", &texts.join("; "))]),
+        false => language.count("distance", texts.len(), &[("distances", &texts.join("; "))]),
     }
 }
 

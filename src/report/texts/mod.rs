@@ -1,5 +1,6 @@
-//! Texts in several languages: a file each (`en.toml`, `de.toml`) with sentences by key, and phrases of the English reports
-//! by their own words. Numbers are written as the language does.
+//! Texts in several languages. A fixed text of the reports stands in them in English; `de.toml` has its German under that
+//! English text. Sentences that need more than one form or many values stand in both files by a key (`en.toml`, `de.toml`).
+//! Numbers and dates are written as the language does.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -7,13 +8,10 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::document::{Block, Cell, Digits, Document, Section, Table};
+use super::document::Digits;
 use super::format::number;
-
-/// Stands at the end of settings.
-const MORE: &str = "more in the run's disclosure";
-/// Facts that are shown as they were typed or set.
-const VERBATIM: &[&str] = &["Command", "Settings"];
+use crate::model::sentence::{Sentence, Style, Value};
+use crate::model::{Reason, ReasonCode, Status};
 
 /// A language of texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,8 +22,8 @@ pub enum Language {
 }
 
 impl Language {
-    /// Its code by BCP 47, as on the command line and in pages.
-    pub fn code(self) -> &'static str {
+    /// Its tag by BCP 47, as on the command line and in pages.
+    pub fn tag(self) -> &'static str {
         match self {
             Language::English => "en",
             Language::German => "de",
@@ -52,13 +50,17 @@ struct File {
     /// Between thousands, and before decimals.
     group: String,
     point: String,
+    /// Sentences by key.
     sentences: BTreeMap<String, String>,
-    /// English words of a report, and what they are in this language.
+    /// English texts and templates, and what they are in this language.
     #[serde(default)]
     phrases: BTreeMap<String, String>,
-    /// Single words in titles and values; an empty one is left out.
+    /// What the catalogue's claims mean if they do not hold, by their English text.
     #[serde(default)]
-    words: BTreeMap<String, String>,
+    claims: BTreeMap<String, String>,
+    /// What a reason says in general, by its code: for results that hold its English text only.
+    #[serde(default)]
+    reasons: BTreeMap<String, String>,
     /// Titles of the catalogue's groups, by id.
     #[serde(default)]
     groups: BTreeMap<String, String>,
@@ -68,6 +70,9 @@ struct File {
 static ENGLISH: LazyLock<File> = LazyLock::new(|| toml::from_str(include_str!("en.toml")).unwrap_or_default());
 static GERMAN: LazyLock<File> = LazyLock::new(|| toml::from_str(include_str!("de.toml")).unwrap_or_default());
 
+/// What stands between a number and its unit or percent sign in German: no line ends there.
+const NO_BREAK: char = '\u{a0}';
+
 impl Language {
     fn file(self) -> &'static File {
         match self {
@@ -76,11 +81,64 @@ impl Language {
         }
     }
 
-    /// The sentence `key` with `{names}` replaced by values.
+    /// An English text in this language, if it has it.
+    fn known(self, english: &str) -> Option<&'static str> {
+        let File { phrases, claims, .. } = self.file();
+        phrases.get(english).or_else(|| claims.get(english)).map(String::as_str)
+    }
+
+    /// The sentence of this key or English text, with `{names}` replaced by values.
     pub fn say(self, key: &str, values: &[(&str, &str)]) -> String {
-        let sentence = self.file().sentences.get(key).map_or(key, String::as_str);
         let fill = |text: String, (name, value): &(&str, &str)| text.replace(&format!("{{{name}}}"), value);
-        values.iter().fold(sentence.to_owned(), fill)
+        let text = self.file().sentences.get(key).map(String::as_str).or_else(|| self.known(key));
+        self.typeset(values.iter().fold(text.unwrap_or(key).to_owned(), fill))
+    }
+
+    /// A fixed text without values.
+    pub fn phrase(self, english: &str) -> String {
+        self.typeset(self.known(english).unwrap_or(english).to_owned())
+    }
+
+    /// A sentence with its own values.
+    pub fn sentence(self, sentence: &Sentence) -> String {
+        self.translated(sentence).unwrap_or_else(|| sentence.to_string())
+    }
+
+    /// The sentence in this language; none if it knows none. Texts of others are quoted.
+    fn translated(self, sentence: &Sentence) -> Option<String> {
+        if self == Language::English {
+            return Some(sentence.to_string());
+        }
+        let show = |value: &Value, style: Style| match value {
+            Value::Text(text) => text.clone(),
+            Value::Number(value) => style.show(*value).replace('.', &self.file().point),
+            Value::Sentence(inner) => self.translated(inner).unwrap_or_else(|| self.quote(&inner.to_string())),
+        };
+        let template = if sentence.template.is_empty() { "" } else { self.known(&sentence.template)? };
+        Some(self.typeset(sentence.fill(template, show)))
+    }
+
+    /// A text of others, in the quotation marks of the language.
+    fn quote(self, text: &str) -> String {
+        self.say("quotation", &[("text", text)])
+    }
+
+    /// Why a verdict is what it is. What was stored without values is told in general, with the English text as a quote.
+    pub fn reason(self, reason: &Reason) -> String {
+        let own = reason.sentence.as_ref().and_then(|sentence| self.translated(sentence));
+        own.or_else(|| (self == Language::English).then(|| reason.text.clone())).unwrap_or_else(|| {
+            self.say("reason_quoted", &[("general", &self.code(&reason.code)), ("text", &reason.text)])
+        })
+    }
+
+    /// The word for a verdict.
+    pub fn verdict(self, status: Status) -> String {
+        self.phrase(&status.to_string())
+    }
+
+    /// What a reason's code stands for, in few words; in English the code.
+    pub fn code(self, code: &ReasonCode) -> String {
+        self.file().reasons.get(code.as_str()).map_or_else(|| code.to_string(), String::clone)
     }
 
     /// The sentence `<key>_one` for 1, else `<key>_many`; `{count}` is the number.
@@ -91,24 +149,42 @@ impl Language {
         self.say(&format!("{key}_{form}"), &values)
     }
 
+    /// `1 job`, `2 jobs`; a publication may not print it.
+    pub fn jobs(self, jobs: Option<u32>) -> String {
+        jobs.map_or_else(|| self.say("jobs_unprinted", &[]), |jobs| self.count("jobs", jobs as usize, &[]))
+    }
+
     /// A number as the language writes it: `1,234.5`, `1.234,5`.
     pub fn number(self, value: f64, digits: Digits) -> String {
+        self.punctuated(&number::readable(value, digits))
+    }
+
+    /// A number with all its digits, grouped.
+    pub fn exactly(self, value: f64) -> String {
+        self.punctuated(&number::grouped(&value.to_string()))
+    }
+
+    /// An English number with the marks of the language.
+    fn punctuated(self, english: &str) -> String {
         let digit = |character: char| match character {
             ',' => self.file().group.clone(),
             '.' => self.file().point.clone(),
             other => other.to_string(),
         };
-        number::english(value, digits).chars().map(digit).collect()
+        english.chars().map(digit).collect()
     }
 
-    /// A number with all its digits.
-    pub fn exactly(self, value: f64) -> String {
-        value.to_string().replace('.', &self.file().point)
-    }
-
-    /// The phrase in this language; itself if it has none.
-    pub fn phrase(self, english: &str) -> String {
-        self.file().phrases.get(english).cloned().unwrap_or_else(|| english.to_owned())
+    /// A day (`2026-07-20`), with or without its time, as the language writes it; other texts stay.
+    pub fn date(self, iso: &str) -> String {
+        let (day, time) = iso.split_once('T').unwrap_or((iso, ""));
+        let parts: Vec<&str> = day.split('-').collect();
+        let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let [year, month, day] = parts.as_slice() else { return iso.to_string() };
+        if self == Language::English || !parts.iter().all(is_number) {
+            return iso.to_string();
+        }
+        let time = time.strip_suffix('Z').map_or_else(|| time.to_string(), |utc| format!("{utc} UTC"));
+        format!("{day}.{month}.{year} {time}").trim_end().to_string()
     }
 
     /// `a, b and c`.
@@ -120,78 +196,29 @@ impl Language {
         }
     }
 
-    /// The document with its fixed phrases and its numbers in this language; what was stored (reasons of verdicts,
-    /// names, settings) stays as it is.
-    pub fn translate(self, document: Document) -> Document {
-        match self {
-            Language::English => document,
-            _ => Document {
-                title: self.titled(&document.title),
-                sections: document.sections.into_iter().map(|section| self.section(section)).collect(),
-                language: self,
-            },
-        }
-    }
-
-    fn section(self, section: Section) -> Section {
-        let blocks = section.blocks.into_iter().map(|block| match block {
-            Block::Paragraph(text) => Block::Paragraph(self.phrase(&text)),
-            Block::Facts(facts) => Block::Facts(facts.into_iter().map(|fact| self.fact(fact)).collect()),
-            Block::Table(table) => Block::Table(self.table(table)),
-            other => other,
-        });
-        Section { title: self.titled(&section.title), blocks: blocks.collect() }
-    }
-
-    fn fact(self, (name, value): (String, String)) -> (String, String) {
-        let value = match VERBATIM.contains(&name.as_str()) {
-            true => value.replace(MORE, &self.phrase(MORE)),
-            false => self.words(&value),
-        };
-        (self.phrase(&name), value)
-    }
-
-    /// `Run 7: Platform`: before the last colon stands a name.
-    fn titled(self, title: &str) -> String {
-        match title.rsplit_once(": ") {
-            Some((name, rest)) => format!("{}: {}", self.words(&self.phrase(name)), self.words(&self.phrase(rest))),
-            None => self.phrase(title),
-        }
-    }
-
-    /// Word for word, for values such as `1 socket, 2 cores`; sizes in GB are numbers.
-    fn words(self, text: &str) -> String {
-        let words: Vec<&str> = text.split(' ').collect();
-        let translated = words.iter().enumerate().map(|(place, word)| {
-            let bare = word.trim_end_matches(',');
-            let is_size = words.get(place + 1).is_some_and(|next| next.trim_end_matches(',') == "GB");
-            match (is_size, self.file().words.get(bare)) {
-                (true, _) => word.replace('.', &self.file().point),
-                (false, Some(known)) => format!("{known}{}", &word[bare.len()..]),
-                (false, None) => (*word).to_owned(),
-            }
-        });
-        translated.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-    }
-
     /// The title of a group.
     pub fn group(self, id: &str, title: &str) -> String {
         self.file().groups.get(id).cloned().unwrap_or_else(|| title.to_owned())
     }
 
-    fn table(self, mut table: Table) -> Table {
-        for column in &mut table.columns {
-            column.name = self.phrase(&column.name);
+    /// In German a number and its unit stay together.
+    fn typeset(self, text: String) -> String {
+        const UNITS: [&str; 11] = ["%", "GB", "MB", "kB", "MB/s", "s", "ms", "us", "tps", "qps", "Jobs"];
+        if self == Language::English {
+            return text;
         }
-        for text in &mut table.footnotes {
-            *text = self.phrase(text);
-        }
-        for cell in table.rows.iter_mut().flatten() {
-            if let Cell::Number { digits, .. } = cell {
-                *digits = digits.in_language(self);
+        let mut tied = String::new();
+        for (place, word) in text.split(' ').enumerate() {
+            let bare = word.trim_end_matches([',', ';', '.', ':', ')', '*', '?', '!']);
+            let after_number = tied.ends_with(|last: char| last.is_ascii_digit());
+            match place {
+                0 => {}
+                _ if after_number && UNITS.contains(&bare) => tied.push(NO_BREAK),
+                _ => tied.push(' '),
             }
+            tied.push_str(word);
         }
-        table
+        tied
     }
 }
 
@@ -225,5 +252,45 @@ mod tests {
         assert_eq!(Language::German.list(&items), "a, b und c");
         assert_eq!(Language::English.list(&items[..2]), "a and b");
         assert_eq!("fr".parse::<Language>(), Err("choose en or de".into()));
+    }
+    #[test]
+    fn dates_and_reasons_are_german_and_old_reasons_are_quoted() {
+        let german = Language::German;
+        assert_eq!(german.date("2026-07-20T09:00:00Z"), "20.07.2026 09:00:00 UTC");
+        assert_eq!(german.date("2019"), "2019");
+        assert_eq!(Language::English.date("2026-07-20T09:00:00Z"), "2026-07-20T09:00:00Z");
+        let steal = Sentence::new("{share%} of the CPU time was taken by the host of this virtual machine");
+        let mut reason =
+            Reason::new(Status::Conditional, ReasonCode::Steal, steal.with("share", 0.041).of_part("TP-LIGHT"));
+        let text = "TP-LIGHT: der Wirt dieser virtuellen Maschine nahm 4,10\u{a0}% der CPU-Zeit";
+        assert_eq!(german.reason(&reason), text);
+        assert_eq!(Language::English.reason(&reason), reason.text);
+        reason.sentence = None;
+        assert!(german.reason(&reason).replace(NO_BREAK, " ").ends_with(
+            "(im Original: „TP-LIGHT: 4.10 % of the CPU time was taken by the host of this virtual machine“)"
+        ));
+    }
+
+    #[test]
+    fn german_knows_every_reason_and_every_claim_of_the_catalogue() {
+        for code in ReasonCode::ALL {
+            assert!(GERMAN.reasons.contains_key(code.as_str()), "no general sentence of {code}");
+        }
+        let catalog = crate::catalog::Catalog::embedded().unwrap();
+        let claims = catalog.workloads().flat_map(|workload| workload.contract.iter().chain(&workload.crosscheck));
+        let effects = catalog.effects().iter().map(|effect| effect.because.as_str());
+        let means: std::collections::BTreeSet<&str> =
+            claims.map(|claim| claim.because.as_str()).chain(effects).collect();
+        let german: std::collections::BTreeSet<&str> = GERMAN.claims.keys().map(String::as_str).collect();
+        assert_eq!(means.difference(&german).collect::<Vec<_>>(), Vec::<&&str>::new(), "claims without German");
+        assert_eq!(german.difference(&means).collect::<Vec<_>>(), Vec::<&&str>::new(), "German of no claim");
+    }
+
+    #[test]
+    fn placeholders_of_phrases_are_those_of_the_english_text() {
+        let texts = GERMAN.phrases.iter().chain(&GERMAN.claims);
+        for (english, german) in texts {
+            assert_eq!(placeholders(english), placeholders(german), "{english}");
+        }
     }
 }

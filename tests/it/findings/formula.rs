@@ -125,7 +125,7 @@ impl<'a> Parser<'a> {
         let length = self.rest.char_indices().take_while(part).count();
         let (text, rest) = self.rest.split_at(length);
         self.rest = rest;
-        text.parse().map_err(|_| format!("'{text}' is no number"))
+        text.parse().map_err(|_| format!("'{text}' is not a number"))
     }
 
     fn word(&mut self) -> &'a str {

@@ -1,44 +1,46 @@
 //! Charts of a page: the data as JSON for the script that draws them, and as a table for everyone else.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-use super::{escape, table};
-use crate::report::document::{Axis, Chart, Point, Role, Scale, Series};
+use maud::{Markup, PreEscaped, html};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::table;
+use crate::model::Status;
+use crate::report::document::{Axis, Chart, Point, Role, Series, Table};
+use crate::report::format::json;
 
 /// Apache ECharts; see `assets/echarts/README.md`.
 const LIBRARY: &str = include_str!("../../../../assets/echarts/echarts.common.min.js");
 const SCRIPT: &str = include_str!("../../../../assets/report.js");
 
 /// The scripts, for the end of the page.
-pub(super) fn scripts() -> String {
-    format!("<script>{LIBRARY}</script>\n<script>\n{SCRIPT}</script>\n")
+pub(super) fn scripts() -> Markup {
+    html! { script { (PreEscaped(LIBRARY)) } "\n" script { "\n" (PreEscaped(SCRIPT)) } "\n" }
 }
 
 /// A figure that the script fills with the drawing and its legend.
-pub(super) fn figure(chart: &Chart) -> String {
-    let title = escape(&chart.title);
-    let caption = if chart.caption.is_empty() {
-        String::new()
-    } else {
-        format!("<p class=\"caption\">{}</p>\n", escape(&chart.caption))
-    };
-    let table = chart.as_table();
-    let table = table::table(&crate::report::document::Table { remarks: Vec::new(), ..table });
-    format!(
-        "<figure class=\"chart\">\n<figcaption><h3>{title}</h3></figcaption>\n\
-         <ul class=\"legend\" aria-label=\"Curves of this chart; a button shows or hides one\"></ul>\n\
-         <div class=\"plot\" role=\"img\" aria-label=\"{}\"></div>\n\
-         {caption}<details><summary>Data of this chart</summary>\n{table}</details>\n\
-         <script type=\"application/json\">{}</script>\n</figure>\n",
-        escape(&spoken(chart)),
-        embedded(&data(chart))
-    )
+pub(super) fn figure(chart: &Chart) -> Markup {
+    let table = Table { remarks: Vec::new(), ..chart.as_table() };
+    let phrase = |english: &'static str| chart.language.phrase(english);
+    html! {
+        figure.chart { "\n"
+            figcaption { h3 { (chart.title) } } "\n"
+            ul.legend aria-label=(phrase("Curves of this chart; a button shows or hides one")) {} "\n"
+            div.plot role="img" aria-label=(spoken(chart)) {} "\n"
+            @if !chart.caption.is_empty() { p.caption { (chart.caption) } "\n" }
+            details { summary { (phrase("Data of this chart")) } "\n" (table::table(&table)) } "\n"
+            script type="application/json" { (PreEscaped(embedded(&data(chart)))) } "\n"
+        } "\n"
+    }
 }
 
 /// What the chart shows, for those who cannot see it.
 fn spoken(chart: &Chart) -> String {
     let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
-    format!("Chart: {}. Curves: {}. The data follow as a table.", chart.title, names.join(", "))
+    let values = [("title", chart.title.as_str()), ("curves", &names.join(", "))];
+    chart.language.say("Chart: {title}. Curves: {curves}. The data follow as a table.", &values)
 }
 
 /// JSON inside a script element: no text in it can end the element.
@@ -47,44 +49,63 @@ fn embedded(value: &Value) -> String {
 }
 
 /// The chart as `assets/report.js` reads it.
+#[derive(Serialize)]
+struct Data<'a> {
+    range: String,
+    verdicts: BTreeMap<Status, String>,
+    x: &'a Axis,
+    y: &'a Axis,
+    series: Vec<Curve<'a>>,
+}
+
+#[derive(Serialize)]
+struct Curve<'a> {
+    name: &'a str,
+    platform: usize,
+    variant: usize,
+    fitted: bool,
+    points: Vec<Vec<Value>>,
+}
+
 fn data(chart: &Chart) -> Value {
-    let series: Vec<Value> = chart.series.iter().map(curve).collect();
-    json!({"x": axis(&chart.x), "y": axis(&chart.y), "series": series})
+    let language = chart.language;
+    let verdict = |status: Status| (status, language.verdict(status));
+    json::value(&Data {
+        range: language.say("{low} to {high}", &[]),
+        verdicts: [Status::Conditional, Status::Invalid].map(verdict).into(),
+        x: &chart.x,
+        y: &chart.y,
+        series: chart.series.iter().map(curve).collect(),
+    })
 }
 
-fn axis(axis: &Axis) -> Value {
-    let scale = match axis.scale {
-        Scale::Linear => "linear",
-        Scale::Log2 => "log2",
-        Scale::Log10 => "log10",
-    };
-    json!({"name": axis.name, "unit": axis.unit, "scale": scale})
-}
-
-fn curve(series: &Series) -> Value {
-    let mut curve = Map::new();
-    curve.insert("name".into(), json!(series.name));
-    curve.insert("platform".into(), json!(series.platform));
-    curve.insert("variant".into(), json!(series.variant));
-    curve.insert("fitted".into(), json!(series.role == Role::Fitted));
-    curve.insert("points".into(), series.points.iter().map(point).collect());
-    Value::Object(curve)
+fn curve(series: &Series) -> Curve<'_> {
+    Curve {
+        name: &series.name,
+        platform: series.platform,
+        variant: series.variant,
+        fitted: series.role == Role::Fitted,
+        points: series.points.iter().map(point).collect(),
+    }
 }
 
 /// x, y, low, high, label, verdict; what is unknown at the end is left out.
-fn point(point: &Point) -> Value {
-    let verdict = point.verdict.map(|status| status.to_string());
-    let mut values =
-        vec![json!(point.x), json!(point.y), json!(point.low), json!(point.high), json!(point.label), json!(verdict)];
+fn point(point: &Point) -> Vec<Value> {
+    let Point { x, y, low, high, label, verdict } = point;
+    let mut values = vec![(*x).into(), (*y).into(), json::value(low), json::value(high), json::value(label)];
+    values.push(json::value(verdict));
     while values.last().is_some_and(Value::is_null) {
         values.pop();
     }
-    Value::Array(values)
+    values
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::report::document::Scale;
 
     fn chart() -> Chart {
         let full = Point { x: 2.0, y: 3.5, low: Some(3.0), high: None, label: Some("</script>".into()), verdict: None };
@@ -109,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_figure_has_a_heading_a_spoken_text_and_a_table() {
-        let html = figure(&chart());
+        let html = figure(&chart()).into_string();
         for part in ["<h3>T &lt; 1</h3>", "Curves: a &amp; b.", "<details>", "<th scope=\"col\">Series</th>"] {
             assert!(html.contains(part), "no {part} in {html}");
         }

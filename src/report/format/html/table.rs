@@ -1,9 +1,14 @@
-//! Tables of a page: they scroll inside their own box.
+//! Tables of a page: they scroll inside their own box. In a heatmap grounds and text colours stand in the cells themselves,
+//! so that they print and are the same in light and dark; a sign tells the best, and hatching an invalid figure.
 
-use super::{escape, wide};
+use maud::{Markup, html};
+
+use super::wide;
 use crate::model::Status;
-use crate::report::document::{Cell, Table};
-use crate::report::format::{LEGEND, is_marked, is_number, shown, superscript};
+use crate::report::Language;
+use crate::report::document::{Cell, HeatCell, HeatRow, Heatmap, Table};
+use crate::report::format::{LEGEND, heat_shown, is_marked, is_number, shown, superscript};
+use crate::report::shade::{ground, text_on};
 
 /// From this many columns on a table is printed in small type, so that it is not cut.
 const MANY_COLUMNS: usize = 16;
@@ -11,28 +16,27 @@ const MANY_COLUMNS: usize = 16;
 const PAPER_COLUMNS: usize = 28;
 
 /// The table with its footnotes and remarks.
-pub(super) fn table(table: &Table) -> String {
+pub(super) fn table(table: &Table) -> Markup {
     let screen = screen_only(table);
-    let head = table.columns.iter().enumerate().map(|(position, column)| {
-        let unit = column.unit.iter().map(|unit| format!("<span class=\"unit\">{}</span>", escape(unit)));
-        let number = if is_number(table, position) { "number" } else { "" };
-        let class = classes(&[number, if screen[position] { "screen" } else { "" }]);
-        format!("<th scope=\"col\"{class}>{}{}</th>", escape(&column.name), unit.collect::<String>())
-    });
-    let cells = |row: &Vec<Cell>| -> String {
-        row.iter().zip(&screen).map(|(content, screen)| cell(content, *screen)).collect()
+    let many = (table.columns.len() >= MANY_COLUMNS).then_some("many");
+    let content = html! {
+        table class=[many] { "\n"
+            thead { tr {
+                @for (position, column) in table.columns.iter().enumerate() {
+                    @let number = if is_number(table, position) { "number" } else { "" };
+                    th scope="col" class=[classes(number, "", screen[position])] {
+                        (column.name) @if let Some(unit) = &column.unit { span.unit { (unit) } }
+                    }
+                }
+            } } "\n"
+            tbody { "\n"
+                @for row in &table.rows {
+                    tr { @for (content, screen) in row.iter().zip(&screen) { (cell(content, table.language, *screen)) } } "\n"
+                }
+            } "\n"
+        }
     };
-    let rows = table.rows.iter().map(|row| format!("<tr>{}</tr>\n", cells(row)));
-    let (head, rows) = (head.collect::<String>(), rows.collect::<String>());
-    let many = if table.columns.len() >= MANY_COLUMNS { " class=\"many\"" } else { "" };
-    let content = format!(
-        "<table{many}>
-<thead><tr>{head}</tr></thead>
-<tbody>
-{rows}</tbody>
-</table>"
-    );
-    wide(&escape(&table.name), &content) + &paper_note(table) + &notes(table)
+    html! { (wide(&table.name, &content)) (paper_note(&screen, table.language)) (notes(table)) }
 }
 
 /// Which columns are left out on paper: those with the highest priority numbers, of equal ones the last.
@@ -46,21 +50,20 @@ fn screen_only(table: &Table) -> Vec<bool> {
     screen
 }
 
-fn cell(cell: &Cell, is_screen_only: bool) -> String {
-    let text = escape(&shown(cell));
+fn cell(cell: &Cell, language: Language, is_screen_only: bool) -> Markup {
     let (kind, mark) = match cell {
         Cell::Number { verdict, .. } => ("number", class(*verdict)),
         Cell::Unknown(_) => ("number", "unknown"),
         Cell::Verdict(status) => ("verdict", class(Some(*status))),
         Cell::Empty | Cell::Text(_) => ("", ""),
     };
-    format!("<td{}>{text}</td>", classes(&[kind, mark, if is_screen_only { "screen" } else { "" }]))
+    html! { td class=[classes(kind, mark, is_screen_only)] { (shown(cell, language)) } }
 }
 
-/// The attribute with those names that are not empty.
-fn classes(names: &[&str]) -> String {
-    let names: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
-    if names.is_empty() { String::new() } else { format!(" class=\"{}\"", names.join(" ")) }
+/// The classes of a cell, if it has any.
+fn classes(kind: &str, mark: &str, is_screen_only: bool) -> Option<String> {
+    let names = [kind, mark, if is_screen_only { "screen" } else { "" }].into_iter().filter(|name| !name.is_empty());
+    Some(names.collect::<Vec<_>>().join(" ")).filter(|names| !names.is_empty())
 }
 
 /// The class that colours what is not valid.
@@ -73,21 +76,92 @@ fn class(verdict: Option<Status>) -> &'static str {
 }
 
 /// Says on paper what is not there.
-fn paper_note(table: &Table) -> String {
-    match screen_only(table).iter().filter(|screen| **screen).count() {
-        0 => String::new(),
-        left_out => format!(
-            "<p class=\"paper\">{left_out} columns are left out on paper; the page on a screen, CSV and the workbook \
-             show them.</p>\n"
-        ),
+fn paper_note(screen_only: &[bool], language: Language) -> Markup {
+    let left_out = screen_only.iter().filter(|screen| **screen).count();
+    html! {
+        @if left_out > 0 { p.paper { (language.count("left_out_on_paper", left_out, &[])) } "\n" }
     }
 }
 
 /// Footnotes, the legend of marks and the remarks of a table.
-pub(in crate::report::format) fn notes(table: &Table) -> String {
+fn notes(table: &Table) -> Markup {
     let footnotes = table.footnotes.iter().enumerate().map(|(index, why)| format!("{} {why}", superscript(index + 1)));
-    let legend = is_marked(&table.rows).then(|| LEGEND.to_owned());
-    let all = footnotes.chain(legend).chain(table.remarks.iter().cloned());
-    let items: String = all.map(|note| format!("<li>{}</li>\n", escape(&note))).collect();
-    if items.is_empty() { items } else { format!("<ul class=\"notes\">\n{items}</ul>\n") }
+    let legend = is_marked(&table.rows).then(|| table.language.phrase(LEGEND));
+    let all: Vec<String> = footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
+    html! { @if !all.is_empty() { ul.notes { "\n" @for note in &all { li { (note) } "\n" } } "\n" } }
+}
+
+/// Grey hatching under an invalid figure, on any ground.
+const HATCHED: &str = "background:repeating-linear-gradient(45deg,transparent 0 6px,rgba(128,128,128,.35) 6px 9px);\
+text-decoration:line-through";
+
+/// The heatmap as a table with its notes.
+pub(super) fn heatmap(map: &Heatmap) -> Markup {
+    let unit = map.language.phrase("Unit");
+    let names = [map.row_title.as_str(), &unit].into_iter().chain(map.columns.iter().map(String::as_str));
+    let content = html! {
+        table.heatmap { "\n"
+            thead { tr {
+                @for (position, name) in names.enumerate() {
+                    th scope="col" class=[(position > 1).then_some("number")] { (name) }
+                }
+            } } "\n"
+            tbody { "\n" @for row in &map.rows { (heat_row(row, map.language)) } } "\n"
+        }
+    };
+    html! { (wide(&map.name, &content)) (notes(&map.as_table())) }
+}
+
+fn heat_row(row: &HeatRow, language: Language) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (row.label) } td { (row.unit) }
+            @for cell in &row.cells {
+                td.number style=[style(cell)] title=[cell.note.as_ref()] { (heat_shown(cell, language)) }
+            }
+        } "\n"
+    }
+}
+
+fn style(cell: &HeatCell) -> Option<String> {
+    match (cell.share, &cell.cell) {
+        (Some(share), _) => {
+            let ground = ground(share);
+            let text = text_on(ground).hex();
+            Some(format!("background:{};color:{text};print-color-adjust:exact", ground.hex()))
+        }
+        (None, Cell::Number { verdict: Some(Status::Invalid), .. }) => Some(HATCHED.into()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::heatmap::Rank;
+    use crate::model::Better;
+    use crate::report::document::Digits;
+
+    #[test]
+    fn cells_have_a_ground_a_sign_and_their_note() {
+        let number = |verdict| Cell::Number { value: 1.0, digits: Digits::Decimals(0), verdict: Some(verdict) };
+        let best = HeatCell {
+            share: Some(1.0),
+            rank: Some(Rank::Best),
+            note: Some("at \"8\" jobs".into()),
+            ..HeatCell::bare(number(Status::Valid))
+        };
+        let invalid = HeatCell::bare(number(Status::Invalid));
+        let row = HeatRow { label: "<T1>".into(), unit: "s".into(), better: Better::Lower, cells: vec![best, invalid] };
+        let map = Heatmap { columns: vec!["a".into(), "b".into()], rows: vec![row], ..Heatmap::default() };
+        let page = heatmap(&map).into_string();
+        for part in [
+            "<th scope=\"row\">&lt;T1&gt;</th>",
+            "background:#1a7f37;color:#ffffff;",
+            "title=\"at &quot;8&quot; jobs\">1*</td>",
+            "line-through\">1!</td>",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+    }
 }

@@ -46,7 +46,7 @@ pub fn write(sheet: &mut Sheet<'_>, chart: &Chart) -> Written {
 /// The chart over the points that begin in row `first`, series after series.
 fn native(sheet: &str, chart: &Chart, first: RowNum) -> Native {
     let mut native = Native::new(ChartType::ScatterStraightWithMarkers);
-    native.title().set_name(&chart.title);
+    native.title().set_name(&literal(&chart.title));
     native.legend().set_position(ChartLegendPosition::Bottom);
     let points = || chart.series.iter().flat_map(|series| &series.points);
     axis(native.x_axis(), &chart.x, points().map(|point| point.x));
@@ -67,7 +67,7 @@ fn axis(native: &mut ChartAxis, axis: &Axis, values: impl Iterator<Item = f64>) 
         Some(unit) => format!("{} [{unit}]", axis.name),
         None => axis.name.clone(),
     };
-    native.set_name(&name).set_major_gridlines(true).set_num_format("#,##0.###");
+    native.set_name(&literal(&name)).set_major_gridlines(true).set_num_format("#,##0.###");
     match axis.scale {
         Scale::Linear => native.set_min(0),
         Scale::Log2 => {
@@ -108,8 +108,17 @@ fn add(native: &mut Native, sheet: &str, series: &Series, first: RowNum, last: R
         }
     }
     let added = native.add_series();
-    added.set_name(&series.name).set_categories((sheet, first, 1, last, 1)).set_values((sheet, first, 2, last, 2));
+    added
+        .set_name(&literal(&series.name))
+        .set_categories((sheet, first, 1, last, 1))
+        .set_values((sheet, first, 2, last, 2));
     added.set_format(&mut line).set_marker(&marker);
+}
+
+/// A name that the library does not take for a reference to cells: `=...`, `sheet!A1`.
+fn literal(name: &str) -> String {
+    let name = name.replace('!', "! ");
+    if name.starts_with('=') { format!("'{name}") } else { name }
 }
 
 #[cfg(test)]

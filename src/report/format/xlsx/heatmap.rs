@@ -7,6 +7,7 @@ use super::super::{heat_shown, rank_sign, superscript};
 use super::sheet::{Area, Sheet, Written, at};
 use super::styles::{Style, level, number_format};
 use crate::model::Better;
+use crate::report::Language;
 use crate::report::document::{Cell, HeatCell, HeatRow, Heatmap};
 use crate::report::shade::{Rgb, ground};
 
@@ -23,13 +24,13 @@ const WORST_MULTIPLE: u32 = 10;
 pub fn write(sheet: &mut Sheet<'_>, map: &Heatmap) -> Written<Area> {
     let header = sheet.row;
     sheet.header(0, &map.row_title, false)?;
-    sheet.header(1, "Unit", false)?;
+    sheet.header(1, &map.language.phrase("Unit"), false)?;
     for (platform, name) in map.columns.iter().enumerate() {
         sheet.header(at(LEADING + platform), name, true)?;
     }
     sheet.row += 1;
     for row in &map.rows {
-        write_row(sheet, row)?;
+        write_row(sheet, row, map.language)?;
         sheet.row += 1;
     }
     let last_column = at(LEADING + map.columns.len() - 1);
@@ -38,17 +39,17 @@ pub fn write(sheet: &mut Sheet<'_>, map: &Heatmap) -> Written<Area> {
     Ok(area)
 }
 
-fn write_row(sheet: &mut Sheet<'_>, row: &HeatRow) -> Written {
+fn write_row(sheet: &mut Sheet<'_>, row: &HeatRow, language: Language) -> Written {
     sheet.text(0, &row.label, Style::Label)?;
     sheet.text(1, &row.unit, Style::Label)?;
     for (platform, cell) in row.cells.iter().enumerate() {
-        write_cell(sheet, at(LEADING + platform), cell)?;
+        write_cell(sheet, at(LEADING + platform), cell, language)?;
     }
     colour(sheet, row)
 }
 
-fn write_cell(sheet: &mut Sheet<'_>, column: ColNum, cell: &HeatCell) -> Written {
-    sheet.widen(column, heat_shown(cell).chars().count());
+fn write_cell(sheet: &mut Sheet<'_>, column: ColNum, cell: &HeatCell, language: Language) -> Written {
+    sheet.widen(column, heat_shown(cell, language).chars().count());
     match &cell.cell {
         Cell::Number { value, digits, verdict } => {
             let sign = rank_sign(cell.rank);

@@ -2,10 +2,11 @@
 
 use rust_xlsxwriter::{ColNum, RowNum, Url, Worksheet, XlsxError};
 
-use super::super::text::wrap;
+use super::super::layout::wrap;
 use super::super::{LEGEND, heading, is_marked, is_number, superscript};
 use super::styles::{Style, Styles, level, number_format};
 use super::{chart, heatmap};
+use crate::report::Language;
 use crate::report::document::{Block, Cell, Section, Table};
 
 pub type Written<T = ()> = Result<T, XlsxError>;
@@ -17,6 +18,8 @@ const NARROWEST: f64 = 8.0;
 const WIDEST: f64 = 44.0;
 /// Room for indent, marks and the sorting button.
 const MARGIN: f64 = 3.0;
+/// A spreadsheet keeps so many digits of a number; a longer one stays text.
+const MOST_DIGITS: usize = 15;
 /// Rows beyond these do not change a column's width: a series may have hundreds of thousands.
 const LOOKED_AT: usize = 1_000;
 
@@ -150,7 +153,7 @@ impl<'a> Sheet<'a> {
         self.row += 1;
         for (number, cells) in table.rows.iter().enumerate() {
             for (position, cell) in cells.iter().enumerate() {
-                self.cell(at(position), cell, number < LOOKED_AT)?;
+                self.cell(at(position), cell, table.language, number < LOOKED_AT)?;
             }
             self.row += 1;
         }
@@ -160,9 +163,9 @@ impl<'a> Sheet<'a> {
         Ok(area)
     }
 
-    fn cell(&mut self, column: ColNum, cell: &Cell, is_looked_at: bool) -> Written {
+    fn cell(&mut self, column: ColNum, cell: &Cell, language: Language, is_looked_at: bool) -> Written {
         if is_looked_at {
-            self.widen(column, super::super::shown(cell).chars().count());
+            self.widen(column, super::super::shown(cell, language).chars().count());
         }
         match cell {
             Cell::Empty => {}
@@ -178,16 +181,18 @@ impl<'a> Sheet<'a> {
             }
             Cell::Verdict(status) => {
                 let style = self.styles.get(Style::Verdict(level(Some(*status))));
-                self.worksheet.write_string_with_format(self.row, column, status.to_string(), style)?;
+                self.worksheet.write_string_with_format(self.row, column, language.verdict(*status), style)?;
             }
         }
         Ok(())
     }
 
-    /// A text; a whole number in it (the id of a run) is a number.
+    /// A text; one that is a number as we would write it (the id of a run, the size of a memory) is a number.
     fn plain(&mut self, column: ColNum, text: &str) -> Written {
-        match text.parse::<u32>() {
-            Ok(number) if number.to_string() == text => self.worksheet.write_number(self.row, column, number)?,
+        match text.parse::<f64>() {
+            Ok(number) if text.len() <= MOST_DIGITS && number.is_finite() && number.to_string() == text => {
+                self.worksheet.write_number(self.row, column, number)?
+            }
             _ => self.worksheet.write_string_with_format(self.row, column, text, self.styles.get(Style::Label))?,
         };
         Ok(())
@@ -197,7 +202,7 @@ impl<'a> Sheet<'a> {
     pub fn notes(&mut self, table: &Table) -> Written {
         let footnotes =
             table.footnotes.iter().enumerate().map(|(index, why)| format!("{} {why}", superscript(index + 1)));
-        let legend = is_marked(&table.rows).then(|| LEGEND.to_owned());
+        let legend = is_marked(&table.rows).then(|| table.language.phrase(LEGEND));
         let notes: Vec<String> = footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
         notes.iter().try_for_each(|note| self.paragraph(note))
     }

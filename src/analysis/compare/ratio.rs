@@ -1,0 +1,192 @@
+//! The ratio of two figures, how well it is known, and which of many ratios differ not only by chance.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::metric::Reading;
+use super::{Change, Row};
+use crate::analysis::interval::{Interval, Unknown};
+use crate::model::{Better, Sentence, Status};
+use crate::stats::summary::two_sided_p;
+
+/// Chance that a comparison of two equal runs calls any figure different.
+const FAMILY_LEVEL: f64 = 0.05;
+
+/// A ratio other / base.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    pub value: f64,
+    /// Its 95 % interval, or why there is none.
+    pub span: Result<Span, Unknown>,
+}
+
+/// The interval of a ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    pub low: f64,
+    pub high: f64,
+    /// How likely a ratio as far from 1 is if nothing differs (two-sided).
+    pub p: f64,
+}
+
+impl Ratio {
+    /// other / base, on the logarithm, where errors as fractions are symmetric. Without the interval of either there is
+    /// none; the reason is the base's, if it has one.
+    pub fn of(base: &Reading<'_>, other: &Reading<'_>) -> Ratio {
+        let value = other.value / base.value;
+        let span = base.known.and_then(|own| Ok(span(value, &own, &other.known?)));
+        Ratio { value, span }
+    }
+
+    /// What the ratio means for a metric of this direction.
+    pub fn change(&self, better: Better) -> Change {
+        let Ok(span) = self.span else { return Change::Undecided };
+        let grown = match (span.low > 1.0, span.high < 1.0) {
+            (true, _) => true,
+            (_, true) => false,
+            _ => return Change::Same,
+        };
+        if grown == (better == Better::Higher) { Change::Better } else { Change::Worse }
+    }
+}
+
+impl Ratio {
+    /// `x3.09 (x2.74 to x3.48)`; without an interval `x3.09`.
+    pub fn sentence(&self) -> Sentence {
+        self.said("x{ratio~}", "x{ratio~} (x{low~} to x{high~})")
+    }
+    /// Of a metric that is a time: `takes 1.26 times as long (x1.10 to x1.44)`.
+    pub fn of_time(&self) -> Sentence {
+        self.said("takes {ratio~} times as long", "takes {ratio~} times as long (x{low~} to x{high~})")
+    }
+    fn said(&self, alone: &'static str, with_span: &'static str) -> Sentence {
+        let sentence = match self.span {
+            Ok(span) => Sentence::new(with_span).with("low", span.low).with("high", span.high),
+            Err(_) => Sentence::new(alone),
+        };
+        sentence.with("ratio", self.value)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
+    }
+}
+
+/// The ratio with its ends, or why it has none.
+#[derive(Serialize)]
+struct Fields {
+    ratio: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    p: Option<f64>,
+    undecided: Option<&'static str>,
+}
+
+impl Serialize for Ratio {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (span, why) = (self.span.ok(), self.span.err());
+        let (low, high) = (span.map(|span| span.low), span.map(|span| span.high));
+        let fields =
+            Fields { ratio: self.value, low, high, p: span.map(|span| span.p), undecided: why.map(Unknown::text) };
+        fields.serialize(serializer)
+    }
+}
+
+fn span(ratio: f64, base: &Interval, other: &Interval) -> Span {
+    let factor = base.fraction.hypot(other.fraction).exp();
+    Span { low: ratio / factor, high: ratio * factor, p: p_value(ratio, base, other) }
+}
+
+/// Welch's t test on the logarithms, with Satterthwaite's degrees of freedom.
+fn p_value(ratio: f64, base: &Interval, other: &Interval) -> f64 {
+    let p = || {
+        let ((own, own_freedom), (foreign, foreign_freedom)) = (base.standard_error()?, other.standard_error()?);
+        let error = own.hypot(foreign);
+        let freedom = error.powi(4) / (own.powi(4) / own_freedom + foreign.powi(4) / foreign_freedom);
+        two_sided_p(ratio.ln() / error, freedom)
+    };
+    // Figures without any spread differ for certain, or are the same.
+    p().unwrap_or(if ratio == 1.0 { 1.0 } else { 0.0 })
+}
+
+/// Marks the rows whose difference stands among all of them: Holm's step-down at a family-wise level of 5 %, over the
+/// figures that could be judged.
+pub fn mark_standing(rows: &mut [Row]) {
+    let judged = |row: &&mut Row| row.status < Status::Invalid;
+    let mut judged: Vec<(f64, &mut Row)> =
+        rows.iter_mut().filter(judged).filter_map(|row| Some((row.ratio.span.ok()?.p, row))).collect();
+    judged.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let count = judged.len();
+    let steps = judged.into_iter().enumerate();
+    let rejected = steps.take_while(|(step, (p, _))| *p <= FAMILY_LEVEL / (count - step) as f64);
+    rejected.for_each(|(_, (_, row))| row.stands = matches!(row.change(), Change::Better | Change::Worse));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::at;
+    use crate::analysis::interval;
+    use crate::model::Test;
+
+    fn of_seconds(fraction: f64) -> interval::Known {
+        Ok(Interval { fraction, source: interval::Source::Seconds })
+    }
+
+    fn ratio_of(base: (f64, interval::Known), other: (f64, interval::Known)) -> Ratio {
+        let tests = [at(1, base.0), at(1, other.0)].map(Test::from);
+        let reading = |test, (value, known)| Reading {
+            jobs: Some(1),
+            value,
+            test,
+            known,
+            tests: Vec::<&Test>::new(),
+            passed_over: None,
+        };
+        Ratio::of(&reading(&tests[0], base), &reading(&tests[1], other))
+    }
+
+    fn spread(values: &[f64]) -> (f64, interval::Known) {
+        (values[values.len() / 2], interval::of(values, &at(1, 1.0).into()))
+    }
+
+    #[test]
+    fn the_seconds_of_both_windows_make_the_interval() {
+        // exp(hypot(0.03, 0.04)) = exp(0.05) = 1.051271
+        let ratio = ratio_of((100.0, of_seconds(0.03)), (104.0, of_seconds(0.04)));
+        let span = ratio.span.unwrap();
+        assert!((span.high - 1.04 * 1.051_271).abs() < 1e-6 && (span.low - 1.04 / 1.051_271).abs() < 1e-6, "{ratio:?}");
+        assert_eq!(ratio.change(Better::Higher), Change::Same);
+        let far = ratio_of((100.0, of_seconds(0.03)), (106.0, of_seconds(0.04)));
+        assert_eq!((far.change(Better::Higher), far.change(Better::Lower)), (Change::Better, Change::Worse));
+        // t = ln 1.06 / (0.05 / 2.776445) = 3.235622, Satterthwaite: 0.05^4 / ((0.03^4 + 0.04^4) / 4) = 7.418398.
+        assert!((far.span.unwrap().p - 0.013_3).abs() < 2e-4, "{far:?}");
+    }
+
+    #[test]
+    fn repetitions_show_their_own_noise() {
+        let calm = ratio_of(spread(&[99.9, 100.0, 100.1]), spread(&[102.9, 103.0, 103.1]));
+        assert_eq!(calm.change(Better::Higher), Change::Better);
+        let wild = ratio_of(spread(&[90.0, 100.0, 110.0]), spread(&[95.0, 103.0, 111.0]));
+        assert_eq!(wild.change(Better::Higher), Change::Same);
+    }
+
+    #[test]
+    fn without_an_interval_of_both_nothing_is_decided_however_far_they_are_apart() {
+        let short = Err(Unknown::ShortWindows(1));
+        for (base, other) in [(short, of_seconds(0.01)), (of_seconds(0.01), short), (short, short)] {
+            let ratio = ratio_of((100.0, base), (974.0, other));
+            assert_eq!((ratio.span, ratio.change(Better::Higher)), (Err(Unknown::ShortWindows(1)), Change::Undecided));
+        }
+    }
+
+    #[test]
+    fn figures_without_spread_differ_or_are_the_same() {
+        let fixed = |value| (value, of_seconds(0.0));
+        assert_eq!(ratio_of(fixed(2.0), fixed(2.0)).span.unwrap().p, 1.0);
+        assert_eq!(ratio_of(fixed(2.0), fixed(2.1)).span.unwrap().p, 0.0);
+    }
+}

@@ -1,0 +1,77 @@
+//! Whether the repetitions of a test tell the same story: what an equal run would contradict is not valid.
+
+use super::ramp::{by_jobs, same};
+use crate::model::{Reason, ReasonCode, Sentence, Status, Test, Verdict};
+
+/// Largest / smallest value of repetitions that still support one another.
+const WIDEST: f64 = 1.5;
+
+/// The new verdicts of tests whose repetitions disagree, each with the number of its test: conditional, with the reason
+/// `repetitions`, where the largest KPM is more than 1.5 times the smallest. Of the repetitions of a ramp at a number of jobs those
+/// of the best verdict are compared, which are those that a figure is taken from.
+pub fn judge(tests: &[Test]) -> Vec<(u32, Verdict)> {
+    let mut ramps: Vec<Vec<&Test>> = Vec::new();
+    for test in tests {
+        match ramps.iter_mut().find(|ramp| same(ramp[0], test)) {
+            Some(ramp) => ramp.push(test),
+            None => ramps.push(vec![test]),
+        }
+    }
+    let points = ramps.iter().flat_map(|ramp| by_jobs(ramp, Test::kpm_value));
+    points.flat_map(|repeats| disagreement(&repeats)).collect()
+}
+
+/// Of repetitions in ascending order of their values.
+fn disagreement(repeats: &[(f64, &Test)]) -> Vec<(u32, Verdict)> {
+    let ([(low, first), ..], [.., (high, _)]) = (repeats, repeats) else { return Vec::new() };
+    if high / low <= WIDEST || !(high / low).is_finite() || first.status() == Status::Invalid {
+        return Vec::new();
+    }
+    let sentence = "{count} equal tests differ by a factor of {factor}: another run may say otherwise";
+    let sentence = Sentence::new(sentence).with("count", repeats.len() as u64).with("factor", high / low);
+    let judged = |test: &Test| {
+        let reason = Reason::new(Status::Conditional, ReasonCode::Repetitions, sentence.clone());
+        let reasons = test.verdict().reasons.iter().cloned().chain([reason]);
+        (test.seq(), Verdict::from_reasons(reasons.collect()))
+    };
+    repeats.iter().map(|(_, test)| judged(test)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::at;
+    use crate::model::TestResult;
+
+    fn test(seq: u32, jobs: u32, value: f64) -> Test {
+        TestResult { seq, ..at(jobs, value) }.into()
+    }
+
+    fn conditional(test: Test) -> Test {
+        crate::analysis::errata::fixture::judged(test, Status::Conditional)
+    }
+
+    #[test]
+    fn repetitions_that_differ_by_half_or_more_make_one_another_conditional() {
+        let tests = [test(1, 1, 100.0), test(2, 2, 100.0), test(3, 1, 149.0), test(4, 2, 151.0), test(5, 2, 120.0)];
+        let judged = judge(&tests);
+        let mut numbers: Vec<u32> = judged.iter().map(|(seq, _)| *seq).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [2, 4, 5], "at two jobs");
+        let (_, verdict) = &judged[0];
+        assert_eq!(verdict.status, Status::Conditional);
+        let text = "3 equal tests differ by a factor of 1.51: another run may say otherwise";
+        assert_eq!(verdict.reasons.last().map(|reason| reason.text.as_str()), Some(text));
+    }
+
+    #[test]
+    fn what_no_figure_is_taken_from_contradicts_nothing() {
+        let disturbed = conditional(test(3, 1, 500.0));
+        assert_eq!(judge(&[test(1, 1, 100.0), test(2, 1, 101.0), disturbed]), []);
+        let all = [conditional(test(1, 1, 100.0)), conditional(test(2, 1, 200.0))];
+        let judged = judge(&all);
+        assert_eq!(judged.iter().map(|(_, verdict)| verdict.reasons.len()).collect::<Vec<_>>(), [2, 2]);
+        assert_eq!(judge(&[test(1, 1, 100.0)]), [], "a single test");
+        assert_eq!(judge(&[test(1, 1, 0.0), test(2, 1, 7.0)]), [], "nothing to divide by");
+    }
+}

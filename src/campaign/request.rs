@@ -1,0 +1,96 @@
+//! What a campaign is asked to do: plain data, made by whoever wants it done, and what follows from it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use secrecy::SecretString;
+
+use super::platform::{Keep, is_there};
+use crate::catalog::{Catalog, Profile};
+use crate::engine::{self, Engine};
+use crate::error::{Error, Result, quote};
+use crate::model::{Drive, Plan, Target};
+use crate::{fit, plan, server};
+
+/// Everything that a campaign is asked to do.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub target: Target,
+    /// The size profile: the settings of a database of ours.
+    pub profile: Profile,
+    /// The data set has the profile's own size: neither the user nor a suite gives another.
+    pub size_is_of_profile: bool,
+    /// What is to be measured.
+    pub plan: plan::Request,
+    pub keep: Keep,
+    /// What the user typed when a server wanted a password that nothing else gives.
+    pub password: Option<SecretString>,
+    pub name: Option<String>,
+    pub labels: BTreeMap<String, String>,
+    /// The command line as typed.
+    pub command: String,
+}
+
+impl Request {
+    /// The engine of the target.
+    ///
+    /// # Errors
+    /// If it is not compiled in.
+    pub fn engine(&self) -> Result<&'static dyn Engine> {
+        let name = self.target.engine();
+        engine::find(name).ok_or_else(|| Error::usage("TARGET", format!("no engine {}", quote(name))))
+    }
+
+    /// The closed plan.
+    ///
+    /// # Errors
+    /// Unknown workloads, bad parameters, ramps and combinations.
+    pub fn plan(&self, catalog: &Catalog) -> Result<Plan> {
+        plan::build(catalog, &self.plan)
+    }
+
+    /// The plan without a drive that the server lacks.
+    ///
+    /// # Errors
+    /// As [`Request::plan`]; nothing is left to run.
+    pub fn plan_without(&self, catalog: &Catalog, drive: Drive) -> Result<Plan> {
+        let mut request = self.plan.clone();
+        request.capabilities.drives = match drive {
+            Drive::Database => &[Drive::Client],
+            Drive::Client => &[Drive::Database],
+        };
+        plan::build(catalog, &request)
+    }
+
+    /// Where a database of ours lives; none for an existing server, which has settings of its own.
+    pub fn data_dir(&self) -> Option<&Path> {
+        match &self.target {
+            Target::Private { data_dir, .. } | Target::Embedded { data_dir, .. } => Some(data_dir),
+            Target::Existing { .. } => None,
+        }
+    }
+
+    /// Refuses a profile that this machine is too small for.
+    ///
+    /// # Errors
+    /// Of usage, with the figures and the largest profile that fits.
+    pub fn check_fit(&self, catalog: &Catalog, plan: &Plan) -> Result<()> {
+        let Some(data_dir) = self.data_dir() else { return Ok(()) };
+        // The space for a size that the user chose is checked when it is loaded, as is that of a database that is there.
+        let sized = self.size_is_of_profile && !is_there(&self.target);
+        fit::check_profile(&self.profile, catalog.profiles(), sized.then_some(plan.tables.as_slice()), data_dir)
+    }
+
+    /// One line if the size makes impossible what workloads of the plan say of the cache of a database of ours.
+    pub fn cache_warning(&self, plan: &Plan) -> Option<String> {
+        self.data_dir()?;
+        fit::cache_warning(plan, self.profile.cache_bytes(self.target.engine())?, &self.profile.id)
+    }
+
+    /// The settings of the profile; a private server takes all sessions of the plan.
+    pub(super) fn settings(&self, plan: Option<&Plan>) -> BTreeMap<String, String> {
+        let engine = self.target.engine();
+        let settings = self.profile.settings.get(engine).cloned().unwrap_or_default();
+        server::with_sessions(engine, &settings, fit::sessions_of_plan(plan))
+    }
+}

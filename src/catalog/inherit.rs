@@ -1,0 +1,282 @@
+//! What workloads inherit: the defaults of their group, and claims and parameters that they use by name. The tables of a file
+//! are completed before they are read, so that every value keeps the place where it is written.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize as _;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+use super::files::File;
+use super::lookup::nearest;
+use super::wire::{GroupFile, line_of};
+use crate::error::{Error, Result};
+
+/// The file with what the groups of a catalogue share.
+pub(super) const COMMON: &str = "common.toml";
+const DEFAULTS: &str = "defaults";
+/// The lists of a workload that may use names, each with the table that gives them.
+const LISTS: [(&str, &str); 3] = [("contract", "claims"), ("crosscheck", "claims"), ("params", "params")];
+/// In an entry of such a list: the name; the other keys are put over what it stands for.
+const USE: &str = "use";
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+/// Where things stand in files that are read as if they stood one after the other in one text.
+pub(super) struct Places(Vec<(String, String)>);
+
+impl Places {
+    /// `file:line` of a byte.
+    pub fn of(&self, mut at: usize) -> String {
+        let last = self.0.len().saturating_sub(1);
+        for (label, text) in &self.0[..last] {
+            match at.checked_sub(text.len()) {
+                Some(beyond) => at = beyond,
+                None => return format!("{label}:{}", line_of(text, at)),
+            }
+        }
+        let (label, text) = &self.0[last];
+        format!("{label}:{}", line_of(text, at))
+    }
+
+    fn error(&self, at: usize, what: impl Into<String>) -> Error {
+        Error::usage(self.of(at), what)
+    }
+
+    fn of_toml(&self, error: &toml::de::Error) -> Error {
+        self.error(error.span().map_or(0, |span| span.start), error.message())
+    }
+}
+
+/// Reads a group file with what its workloads inherit from `common`, the later files before the earlier, and from itself.
+///
+/// # Errors
+/// `file:line` of what is wrong, of a name that there is not or that stands for itself, and of a default or name of the group
+/// that no workload takes.
+pub(super) fn group(common: &[File], file: &File) -> Result<(GroupFile, Places)> {
+    let files: Vec<&File> = common.iter().chain([file]).collect();
+    let places = Places(files.iter().map(|file| (file.label.clone(), file.text.clone())).collect());
+    let mut start = 0;
+    let mut texts = Vec::new();
+    for file in &files {
+        // Blanks in the place of the files before make each byte's position one in the whole.
+        texts.push(format!("{:start$}{}", "", file.text));
+        start += file.text.len();
+    }
+    let mut names = Names { named: BTreeMap::new(), used: RefCell::default(), places: &places };
+    let mut table = DeTable::new();
+    for text in &texts {
+        table = DeTable::parse(text).map_err(|error| places.of_toml(&error))?.into_inner();
+        names.take(&mut table);
+        let more = table.keys().next().filter(|_| text.len() < start);
+        if let Some(key) = more {
+            return Err(places.error(key.span().start, format!("'{}' is neither claims nor params", key.get_ref())));
+        }
+    }
+    complete(&mut table, &names)?;
+    names.all_used(start - file.text.len())?;
+    let group = GroupFile::deserialize(Deserializer::from(Spanned::new(0..0, table)));
+    let group = group.map_err(|error| places.of_toml(&error))?;
+    Ok((group, places))
+}
+
+/// Completes every workload of a group.
+fn complete<'a>(group: &mut DeTable<'a>, names: &Names<'a, '_>) -> Result<()> {
+    let defaults = match group.remove(DEFAULTS).map(Spanned::into_inner) {
+        Some(DeValue::Table(defaults)) => defaults,
+        _ => DeTable::new(),
+    };
+    let Some(DeValue::Array(workloads)) = group.get_mut("workload").map(Spanned::get_mut) else { return Ok(()) };
+    let mut taken = BTreeSet::new();
+    for workload in workloads.iter_mut() {
+        let DeValue::Table(workload) = workload.get_mut() else { continue };
+        for (key, value) in &defaults {
+            if !workload.contains_key(key.get_ref().as_ref()) {
+                workload.insert(key.clone(), value.clone());
+                taken.insert(key.get_ref().clone());
+            }
+        }
+        names.expand_lists(workload)?;
+    }
+    match defaults.keys().find(|key| !taken.contains(key.get_ref())) {
+        None => Ok(()),
+        Some(key) => {
+            let what = format!("no workload takes the default '{}': each has its own", key.get_ref());
+            Err(names.places.error(key.span().start, what).advise("remove it"))
+        }
+    }
+}
+
+/// Named claims and parameters.
+struct Names<'a, 'p> {
+    /// By table and name, each with the place of the name.
+    named: BTreeMap<(&'static str, String), (usize, Value<'a>)>,
+    /// Places of the names that are used.
+    used: RefCell<BTreeSet<usize>>,
+    places: &'p Places,
+}
+
+impl<'a> Names<'a, '_> {
+    /// Takes the tables of names out of a file.
+    fn take(&mut self, file: &mut DeTable<'a>) {
+        for kind in ["claims", "params"] {
+            let Some(DeValue::Table(table)) = file.remove(kind).map(Spanned::into_inner) else { continue };
+            let named = table.into_iter().map(|(key, value)| {
+                let at = key.span().start;
+                ((kind, key.into_inner().into_owned()), (at, value))
+            });
+            self.named.extend(named);
+        }
+    }
+
+    fn expand_lists(&self, workload: &mut DeTable<'a>) -> Result<()> {
+        for (list, kind) in LISTS {
+            let Some(DeValue::Array(items)) = workload.get_mut(list).map(Spanned::get_mut) else { continue };
+            let mut expanded = toml::de::DeArray::new();
+            for item in items.iter() {
+                self.expand(kind, item, &mut Vec::new())?.into_iter().for_each(|item| expanded.push(item));
+            }
+            *items = expanded;
+        }
+        Ok(())
+    }
+
+    /// What an entry of a list stands for; `open` are the names that are being looked up.
+    fn expand(&self, kind: &'static str, item: &Value<'a>, open: &mut Vec<String>) -> Result<Vec<Value<'a>>> {
+        let Some((name, own)) = used(item) else { return Ok(vec![item.clone()]) };
+        let error = |what: String| self.places.error(item.span().start, what);
+        if open.contains(&name) {
+            return Err(error(format!("'{name}' refers to itself: {} -> {name}", open.join(" -> "))));
+        }
+        let Some((at, value)) = self.named.get(&(kind, name.clone())) else {
+            let known = self.named.keys().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str());
+            let advice = match nearest(&name, known).first() {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("define it in [{kind}] of the group or of {COMMON}"),
+            };
+            return Err(error(format!("there is no '{name}' in [{kind}]")).advise(advice));
+        };
+        self.used.borrow_mut().insert(*at);
+        open.push(name);
+        let items = match value.get_ref() {
+            DeValue::Array(items) => items.iter().collect(),
+            _ => vec![value],
+        };
+        let mut found = Vec::new();
+        for item in items {
+            found.extend(self.expand(kind, item, open)?);
+        }
+        open.pop();
+        Ok(found.into_iter().map(|item| over(item, own.clone())).collect())
+    }
+
+    /// Refuses a name of the group itself, whose file begins at `start`, that nothing uses.
+    fn all_used(&self, start: usize) -> Result<()> {
+        let used = self.used.borrow();
+        let unused = self.named.iter().find(|(_, (at, _))| *at >= start && !used.contains(at));
+        unused.map_or(Ok(()), |((kind, name), (at, _))| {
+            Err(self.places.error(*at, format!("no workload uses '{name}' of [{kind}]")).advise("remove it"))
+        })
+    }
+}
+
+/// The name that an entry uses, and what it says itself.
+fn used<'a>(item: &Value<'a>) -> Option<(String, DeTable<'a>)> {
+    match item.get_ref() {
+        DeValue::String(name) => Some((name.to_string(), DeTable::new())),
+        DeValue::Table(table) => {
+            let mut own = table.clone();
+            let name = own.remove(USE)?.get_ref().as_str()?.to_string();
+            Some((name, own))
+        }
+        _ => None,
+    }
+}
+
+/// An entry with `own` over it; tables within are merged.
+fn over<'a>(item: Value<'a>, own: DeTable<'a>) -> Value<'a> {
+    let span = item.span();
+    match item.into_inner() {
+        DeValue::Table(mut table) => {
+            for (key, value) in own {
+                let merged = match (table.remove(key.get_ref().as_ref()), value.get_ref()) {
+                    (Some(known), DeValue::Table(within)) => over(known, within.clone()),
+                    _ => value,
+                };
+                table.insert(key, merged);
+            }
+            Spanned::new(span, DeValue::Table(table))
+        }
+        other => Spanned::new(span, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Claim;
+
+    const COMMON_TEXT: &str = "[claims]\nwaited = ['synced', { use = 'durable', when = 'commits' }]\n\
+        synced = { what = 'commits', per = 'wal_syncs', max = 'jobs', because = 'b' }\n\
+        durable = { what = 'durable', min = 1, params = { org = 'heap' }, because = 'b' }\n\
+        [params]\norg = { name = 'org', default = 'heap', values = ['heap'], about = '' }\n";
+    const HEAD: &str = "id = 'T'\ntitle = 't'\n[defaults]\nrevision = 1\ntitle = 'all'\n\
+        kpm = { value = 'ops', unit = 'qps', better = 'higher' }\n";
+
+    fn file(name: &str, text: &str) -> File {
+        File { path: format!("workloads/{name}"), label: name.into(), text: text.into() }
+    }
+
+    fn read(text: &str) -> Result<GroupFile> {
+        group(&[file(COMMON, COMMON_TEXT)], &file("t/group.toml", &format!("{HEAD}{text}"))).map(|(group, _)| group)
+    }
+
+    fn refused(text: &str) -> String {
+        read(text).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn a_workload_takes_defaults_and_what_it_names() {
+        let text = "[claims]\nboth = ['waited', { use = 'synced', max = 9 }]\n\
+            [[workload]]\nid = 'T-1'\nparams = ['org']\ncontract = [{ use = 'both', params = { x = 'y' } }]\n\
+            [[workload]]\nid = 'T-2'\ntitle = 'own'\ncontract = [{ what = 'rows', max = 0, because = 'b' }]\n";
+        let workloads: Vec<_> =
+            read(text).unwrap().workload.into_iter().map(|entry| entry.into_workload("T")).collect();
+        assert_eq!([&workloads[0].title, &workloads[1].title], ["all", "own"]);
+        assert_eq!(workloads[0].params[0].values, ["heap"]);
+        let shown = |claim: &Claim| {
+            let params: Vec<_> = claim.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let max = claim.max.as_ref().map(|max| max.0.clone()).unwrap_or_default();
+            format!("{} {max} {:?} {}", claim.what, claim.when, params.join(","))
+        };
+        let claims: Vec<_> = workloads[0].contract.iter().map(shown).collect();
+        assert_eq!(claims, ["commits jobs None x=y", "durable  Some(\"commits\") org=heap,x=y", "commits 9 None x=y"]);
+        assert_eq!(workloads[1].contract.len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_in_the_file_where_it_stands() {
+        let workload = |fields: &str| format!("[[workload]]\nid = 'T-1'\n{fields}\n");
+        let unknown = refused(&workload("contract = ['syncd']"));
+        assert_eq!(unknown, "t/group.toml:9: there is no 'syncd' in [claims]; did you mean synced?");
+        let param = refused(&workload("params = [{ use = 'zzz' }]"));
+        assert!(param.starts_with("t/group.toml:9: there is no 'zzz' in [params]; define it in [params]"), "{param}");
+        let cycle = refused(&format!("[claims]\na = ['b']\nb = 'a'\n{}", workload("contract = ['a']")));
+        assert_eq!(cycle, "t/group.toml:9: 'a' refers to itself: a -> b -> a");
+        let unused = refused(&format!("[claims]\na = 'synced'\n{}", workload("")));
+        assert_eq!(unused, "t/group.toml:8: no workload uses 'a' of [claims]; remove it");
+        let default = refused(&workload("title = 'own'"));
+        assert_eq!(default, "t/group.toml:5: no workload takes the default 'title': each has its own; remove it");
+        let field = refused(&workload("contract = [{ use = 'synced', perr = 'ops' }]"));
+        assert!(field.starts_with("t/group.toml:9: unknown field `perr`"), "{field}");
+        let typed = refused(&workload("contract = [{ use = 'synced', because = 7 }]"));
+        assert!(typed.starts_with("t/group.toml:9: invalid type"), "{typed}");
+        let syntax = refused("id = \n");
+        assert!(syntax.starts_with("t/group.toml:7: "), "{syntax}");
+        let wrong = [file(COMMON, &COMMON_TEXT.replace("per =", "pre ="))];
+        let text = format!("{HEAD}{}", workload("contract = ['synced']"));
+        let common = group(&wrong, &file("t/group.toml", &text)).err().unwrap().to_string();
+        assert!(common.starts_with("common.toml:3: unknown field `pre`"), "{common}");
+    }
+}

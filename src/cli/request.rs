@@ -1,0 +1,225 @@
+//! From the arguments to what a campaign is asked to do.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+use secrecy::SecretString;
+
+use super::args::{DriveArg, RunArgs, TargetArgs};
+use super::context::Context;
+use super::values::Label;
+use super::{paths, target};
+use crate::campaign::{Keep, Request};
+use crate::catalog::{Catalog, Profile, Suite};
+use crate::error::{Error, Kind, Result, quote};
+use crate::host::processors;
+use crate::model::{Drive, Plan};
+use crate::plan;
+
+/// Suite if neither a suite nor a workload is named.
+const DEFAULT_SUITE: &str = "quick";
+/// Profile if neither the arguments nor the suite name one.
+const DEFAULT_PROFILE: &str = "XS";
+
+/// Smallest nominal size: both tables have the least number of rows that they can have.
+const LEAST_GB: f64 = 0.01;
+
+/// A shorter window holds too little to be a measurement, in s.
+const SHORTEST_WINDOW_S: f64 = 0.1;
+
+/// Largest nominal size: the row function ends at 2^31 rows.
+const MOST_GB: f64 = 2100.0;
+
+/// A longer run is a typing error.
+const MOST_TIME_SCALE: f64 = 1000.0;
+/// With a shorter one every window and all fixed work is as short as it can be.
+const LEAST_TIME_SCALE: f64 = 0.000_001;
+
+/// The request of a command that touches a target.
+///
+/// # Errors
+/// Unknown engine, suite or profile; an impossible size.
+pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
+    let place = target::Where {
+        data_dir: paths::data_dir(args.data_dir.as_ref()),
+        server_bin: args.server_bin.clone(),
+        port: args.port,
+    };
+    let (target, engine) = target::parse(&args.target, place)?;
+    let suites = suites(args);
+    let first = suites.first().map(|name| catalog.suite(name)).transpose()?;
+    let profile = profile(catalog, args, first)?;
+    let given_gb = args.size.or(size_of_suite(args, first));
+    let size_gb = given_gb.unwrap_or(profile.size_gb);
+    check_size(size_gb)?;
+    let plan = plan::Request {
+        suites,
+        workloads: args.workload.clone(),
+        drive: args.drive.map(drive),
+        size_gb: Some(size_gb),
+        seed: u64::from(args.seed),
+        ..plan::Request::new(engine.name(), engine.capabilities(), processors())
+    };
+    Ok(Request {
+        target,
+        profile: profile.clone(),
+        size_is_of_profile: given_gb.is_none(),
+        plan,
+        keep: if args.keep { Keep::Yes } else { Keep::No },
+        password: None,
+        name: None,
+        labels: BTreeMap::new(),
+        command: paths::command_line(),
+    })
+}
+
+/// The request of `run`.
+///
+/// # Errors
+/// As [`of_target`]; an impossible name, label or time.
+pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
+    check_name(args.name.as_deref())?;
+    let labels = labels(&args.label)?;
+    let request = of_target(catalog, &args.target)?;
+    let duration_s = args.duration.map(|duration| duration.0);
+    duration_s.map_or(Ok(()), check_duration)?;
+    let plan = plan::Request {
+        jobs: args.jobs.clone(),
+        warmup_s: args.warmup.map(|warmup| warmup.0),
+        duration_s,
+        ops_per_job: args.ops,
+        repeat: args.repeat,
+        time_scale: time_scale(args)?,
+        ..request.plan
+    };
+    Ok(Request { plan, name: args.name.clone(), labels, ..request })
+}
+
+/// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it
+/// again.
+///
+/// # Errors
+/// Those of `work`.
+pub fn with_password<T>(
+    context: &Context,
+    request: &Request,
+    mut work: impl FnMut(&Request) -> Result<T>,
+) -> Result<T> {
+    let error = match work(request) {
+        Err(error) if error.kind == Kind::NoPassword => error,
+        done => return done,
+    };
+    let password = may_ask(context).then(|| rpassword::prompt_password(format!("Password for {}: ", error.place)).ok());
+    let password: SecretString = password.flatten().ok_or(error)?.into();
+    work(&Request { password: Some(password), ..request.clone() })
+}
+
+fn may_ask(context: &Context) -> bool {
+    std::io::stdin().is_terminal() && !context.global.quiet
+}
+
+/// Refuses a place for a database of ours whose directory is not there, and a profile that this machine is too small for.
+///
+/// # Errors
+/// Of the target; of usage, with the figures and the largest profile that fits.
+pub fn check_fit(catalog: &Catalog, request: &Request, plan: &Plan) -> Result<()> {
+    if let Some(data_dir) = request.data_dir().filter(|dir| **dir != paths::data_dir(None)) {
+        paths::check_parent(data_dir, "--data-dir")?;
+    }
+    request.check_fit(catalog, plan)
+}
+
+/// The factor of `--time-scale`.
+fn time_scale(args: &RunArgs) -> Result<f64> {
+    let scale = args.time_scale.unwrap_or(1.0);
+    if (LEAST_TIME_SCALE..=MOST_TIME_SCALE).contains(&scale) {
+        return Ok(scale);
+    }
+    Err(Error::usage("--time-scale", format!("{scale:?} is not a valid factor"))
+        .advise(format!("give a number between {LEAST_TIME_SCALE} and {MOST_TIME_SCALE}, e.g. 0.1")))
+}
+
+/// Refuses a window in which nothing can be measured.
+///
+/// # Errors
+/// Says what is possible.
+pub fn check_duration(duration_s: f64) -> Result<()> {
+    if duration_s >= SHORTEST_WINDOW_S {
+        return Ok(());
+    }
+    Err(Error::usage("--duration", format!("{duration_s:?} s is too short to measure anything"))
+        .advise("give 100ms or more"))
+}
+
+/// Refuses a name by which the run could not be asked for: those mean other runs.
+fn check_name(name: Option<&str>) -> Result<()> {
+    let means_another = |name: &&str| name.trim().is_empty() || *name == "last" || name.parse::<i64>().is_ok();
+    match name.filter(means_another) {
+        None => Ok(()),
+        Some(name) => {
+            Err(Error::usage("--name", format!("{} is not a valid name: it is empty, a number or 'last'", quote(name)))
+                .advise("choose a word, as in --name nightly"))
+        }
+    }
+}
+
+fn labels(given: &[Label]) -> Result<BTreeMap<String, String>> {
+    let mut labels = BTreeMap::new();
+    for Label { key, value } in given {
+        if labels.insert(key.clone(), value.clone()).is_some() {
+            return Err(Error::usage("--label", format!("{} is given twice", quote(key))).advise("give it once"));
+        }
+    }
+    Ok(labels)
+}
+
+/// The suites asked for; the default one if no workload is named either.
+fn suites(args: &TargetArgs) -> Vec<String> {
+    match (args.suite.is_empty(), args.workload.is_empty()) {
+        (true, true) => vec![DEFAULT_SUITE.to_string()],
+        _ => args.suite.clone(),
+    }
+}
+
+fn profile<'a>(catalog: &'a Catalog, args: &TargetArgs, suite: Option<&Suite>) -> Result<&'a Profile> {
+    let of_suite = suite.and_then(|suite| suite.profile.as_deref());
+    catalog.profile(args.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
+}
+
+/// The profile that a suite runs with if the user names none, and the nominal size.
+///
+/// # Errors
+/// Unknown profile.
+pub fn of_suite<'a>(catalog: &'a Catalog, suite: &Suite) -> Result<(&'a Profile, f64)> {
+    let profile = catalog.profile(suite.profile.as_deref().unwrap_or(DEFAULT_PROFILE))?;
+    Ok((profile, suite.size_gb.unwrap_or(profile.size_gb)))
+}
+
+/// The size that a suite was written for: with another profile than its own that of the profile is right, since what
+/// fits a cache or does not depends on both.
+fn size_of_suite(args: &TargetArgs, suite: Option<&Suite>) -> Option<f64> {
+    let suite = suite?;
+    let own = suite.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
+    let is_own = args.profile.as_ref().is_none_or(|profile| profile.eq_ignore_ascii_case(own));
+    suite.size_gb.filter(|_| is_own)
+}
+
+/// Refuses an impossible nominal size.
+///
+/// # Errors
+/// Says what is possible.
+pub fn check_size(size_gb: f64) -> Result<()> {
+    if (LEAST_GB..=MOST_GB).contains(&size_gb) {
+        return Ok(());
+    }
+    Err(Error::usage("--size", format!("{size_gb:?} GB is not a valid size"))
+        .advise(format!("give GB between {LEAST_GB} and {MOST_GB}")))
+}
+
+/// The drive of an argument.
+pub fn drive(arg: DriveArg) -> Drive {
+    match arg {
+        DriveArg::Database => Drive::Database,
+        DriveArg::Client => Drive::Client,
+    }
+}

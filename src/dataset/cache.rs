@@ -1,0 +1,108 @@
+//! A table in caches: read into that of the database, and its files on this host, for who keeps them out of the system's.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+
+use super::{Site, Table};
+
+/// What may follow a table's path in the names of its files: segments and endings, partitions, a log beside the file.
+const CONTINUATIONS: [char; 3] = ['.', '#', '-'];
+
+/// Reads the whole table and all its indexes: by the engine's direct call (`warm.fast`) if it works here, else by the
+/// reads of the blocks `warm.read.*`. Whether it helped is checked by the workload's contract.
+///
+/// # Errors
+/// The engine's, from the reads.
+pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
+    let values = table.values(&site.recipe);
+    let mut session = site.session()?;
+    if site.query(session.as_mut(), "warm.fast", &values).is_ok_and(|rows| rows.scalar().is_some()) {
+        return Ok(());
+    }
+    // A failed statement may have spoiled the session's settings or transaction: start afresh.
+    let mut session = site.session()?;
+    site.query(session.as_mut(), "warm.session", &values)?;
+    for name in site.recipe.names("warm.read.") {
+        site.query(session.as_mut(), &name, &values)?;
+    }
+    Ok(())
+}
+
+/// The files of a table and its indexes, as the block `files` names them relative to the database's storage path; none
+/// if the database is not on this host, or does not tell.
+///
+/// # Errors
+/// The engine's.
+pub fn files(site: &Site<'_>, table: &Table) -> Result<Vec<PathBuf>> {
+    files_of(site, table, "files")
+}
+
+/// Those of the files that the database reads and writes through the operating system's cache: the block
+/// `files-of-system-cache`, or all of them if the engine has none.
+///
+/// # Errors
+/// The engine's.
+pub fn system_cached_files(site: &Site<'_>, table: &Table) -> Result<Vec<PathBuf>> {
+    const BLOCK: &str = "files-of-system-cache";
+    let has_own = site.recipe.names(BLOCK).iter().any(|name| name == BLOCK);
+    files_of(site, table, if has_own { BLOCK } else { "files" })
+}
+
+fn files_of(site: &Site<'_>, table: &Table, block: &str) -> Result<Vec<PathBuf>> {
+    let Some(storage) = site.db.storage_path() else { return Ok(Vec::new()) };
+    let mut session = site.session()?;
+    let rows = site.query(session.as_mut(), block, &table.values(&site.recipe))?;
+    let relative = rows.rows.iter().filter_map(|row| row.first()?.as_deref());
+    Ok(relative.flat_map(|relative| named_as(&join(&storage, relative))).collect())
+}
+
+/// An empty path means the storage path itself.
+fn join(storage: &Path, relative: &str) -> PathBuf {
+    if relative.is_empty() { storage.to_path_buf() } else { storage.join(relative) }
+}
+
+/// The file of this path, and those beside it whose names go on from its name.
+fn named_as(path: &Path) -> Vec<PathBuf> {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+        return Vec::new();
+    };
+    let goes_on =
+        |found: &str| found.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(CONTINUATIONS));
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(goes_on));
+    ours.map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_partitions_and_logs_belong_to_a_table_and_other_tables_do_not() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in [
+            "16384",
+            "16384.1",
+            "16384_fsm",
+            "163845",
+            "big.ibd",
+            "big#P#p0.ibd",
+            "big_iot_list.ibd",
+            "x.db",
+            "x.db-wal",
+        ] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        let found = |name: &str| {
+            let mut names: Vec<_> = named_as(&dir.path().join(name)).into_iter().collect();
+            names.sort();
+            names.into_iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("16384"), ["16384", "16384.1"]);
+        assert_eq!(found("big"), ["big#P#p0.ibd", "big.ibd"]);
+        assert_eq!(found("x.db"), ["x.db", "x.db-wal"]);
+        assert_eq!(found("gone"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,107 @@
+//! Work that may take long and can be cancelled, and what is cancelled: handles of the open sessions of a database.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Database;
+
+/// How often somebody looks.
+const LOOK: Duration = Duration::from_millis(100);
+/// Statements that begin after a cancel have this long to end by themselves: most only clean up.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Runs `work`. Meanwhile `look` is called ten times a second, and once `cancel` is set, the statements that run in any
+/// session of `database` are cancelled, again and again until `work` returns.
+pub fn cancellable<T>(
+    database: &dyn Database,
+    cancel: &AtomicBool,
+    mut look: impl FnMut() + Send,
+    work: impl FnOnce() -> T,
+) -> T {
+    let (done, wait_for_done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut cancelled: Option<Instant> = None;
+            while wait_for_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if cancel.load(Relaxed) && cancelled.is_none_or(|at| at.elapsed() >= PATIENCE) {
+                    database.cancel();
+                    cancelled = Some(Instant::now());
+                }
+                look();
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+/// Handles of open sessions, shared by everyone who opens and everyone who cancels.
+#[derive(Debug)]
+pub(super) struct Running<H>(Mutex<Open<H>>);
+
+#[derive(Debug)]
+struct Open<H> {
+    next: u64,
+    handles: BTreeMap<u64, H>,
+}
+
+impl<H> Running<H> {
+    /// None is open.
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Running(Mutex::new(Open { next: 0, handles: BTreeMap::new() })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open<H>> {
+        // Whoever panicked with the lock left a complete map behind.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps `handle` until the returned guard is dropped.
+    pub(super) fn enter(self: &Arc<Self>, handle: H) -> Entered<H> {
+        let mut open = self.lock();
+        let number = open.next;
+        open.next += 1;
+        open.handles.insert(number, handle);
+        Entered { running: Arc::clone(self), number }
+    }
+
+    /// Calls `cancel` with every handle.
+    pub(super) fn each(&self, cancel: impl FnMut(&H)) {
+        self.lock().handles.values().for_each(cancel);
+    }
+}
+
+/// A session is open as long as this lives.
+#[derive(Debug)]
+pub(super) struct Entered<H> {
+    running: Arc<Running<H>>,
+    number: u64,
+}
+
+impl<H> Drop for Entered<H> {
+    fn drop(&mut self) {
+        self.running.lock().handles.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_open_sessions_are_cancelled() {
+        let running = Running::new();
+        let first = running.enter(1);
+        let second = running.enter(2);
+        drop(first);
+        let mut seen = Vec::new();
+        running.each(|handle| seen.push(*handle));
+        assert_eq!(seen, [2]);
+        drop(second);
+        running.each(|_| panic!("none is open"));
+    }
+}

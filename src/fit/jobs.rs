@@ -1,0 +1,270 @@
+//! The jobs of a plan, and the sessions that the server takes and the files that we may open. A run of hours should not
+//! find that out at its widest step.
+
+use std::collections::BTreeMap;
+
+use crate::engine::SessionsLeft;
+use crate::error::{Error, Result};
+use crate::host;
+use crate::model::{Plan, Selection};
+
+/// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the database's counters, one
+/// that keeps other dbdynos out, and one to cancel statements after an interrupt.
+const OWN_SESSIONS: u32 = 4;
+/// Sessions that the server must still take while we load: one to note what is done, one to cancel after an interrupt.
+const SESSIONS_BESIDE_LOAD: u32 = 2;
+/// Sessions of a private server kept free beside those of a run, for whoever looks on meanwhile.
+const ONLOOKERS: u32 = 7;
+/// Sessions of a server whose profile does not say: what servers have by themselves.
+const USUAL_SESSIONS: u32 = 100;
+
+/// Files that one session of a job has open: its socket, or the database, its log and a file to sort in.
+const FILES_OF_REMOTE: u64 = 1;
+const FILES_OF_IN_PROCESS: u64 = 3;
+/// Everything else that we have open: the results file, counters, files of tables that are put out of the cache.
+const OTHER_FILES: u64 = 128;
+/// Files that a server may have open besides one for each session: tables, logs, temporary ones.
+const OTHER_FILES_OF_SERVER: u64 = 16_384;
+
+/// Most jobs that a test of the plan has at once.
+pub fn most_jobs(plan: &Plan) -> u32 {
+    plan.selections.iter().map(|selection| selection.ramp.most_jobs()).max().unwrap_or(0)
+}
+
+/// Sessions that a private server must take: those of the plan's jobs, or of loading with one for each processor, and ours.
+pub fn sessions_of_plan(plan: Option<&Plan>) -> u32 {
+    host::processors().max(plan.map_or(0, most_jobs)) + OWN_SESSIONS
+}
+
+/// Sessions to load with: so many, or what the server still takes; one at least.
+pub fn load_sessions(wanted: u32, left: Option<&SessionsLeft>) -> u32 {
+    left.map_or(wanted, |left| wanted.min(left.free.saturating_sub(SESSIONS_BESIDE_LOAD))).max(1)
+}
+
+/// The settings of a private server that takes so many sessions of ours: `names` are those that say how many there can be.
+pub fn raised_sessions(settings: &BTreeMap<String, String>, names: &[&str], sessions: u32) -> BTreeMap<String, String> {
+    let mut settings = settings.clone();
+    for name in names {
+        let wanted = sessions.saturating_add(ONLOOKERS);
+        let has = settings.get(*name).map_or(Some(USUAL_SESSIONS), |value| value.parse().ok());
+        // What is not a number is left for the server to complain about.
+        if has.is_some_and(|has| has < wanted) {
+            settings.insert((*name).into(), wanted.to_string());
+        }
+    }
+    settings
+}
+
+/// Files that a server with these settings may have open at once.
+pub fn files_of_server(settings: &BTreeMap<String, String>, names: &[&str]) -> u64 {
+    let sessions = names.iter().filter_map(|name| settings.get(*name)?.parse().ok()).max();
+    sessions.unwrap_or(u64::from(USUAL_SESSIONS)) + OTHER_FILES_OF_SERVER
+}
+
+/// What limits the jobs of a platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Sessions that the server still takes; what cannot be found out limits nothing.
+    pub sessions: Option<SessionsLeft>,
+    /// The database runs in our process, so that its files are ours.
+    pub in_process: bool,
+}
+
+/// Jobs that fit at once, and what limits them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Limit {
+    jobs: u32,
+    /// `max_connections = 100, 3 kept for superusers, 12 in use`.
+    because: String,
+}
+
+/// The plan as far as its jobs fit, and the line that says what of it is left out; none if all fit. `label` names the target.
+///
+/// # Errors
+/// Of usage, if numbers of jobs that the user gave do not fit; of the target, if nothing does.
+pub fn check_jobs(plan: &Plan, limits: Limits, label: &str) -> Result<Option<(Plan, String)>> {
+    let most = most_jobs(plan);
+    let limits = [limits.by_sessions(), limits.by_files(most)];
+    let Some(limit) = limits.into_iter().flatten().filter(|limit| limit.jobs < most).min_by_key(|limit| limit.jobs)
+    else {
+        return Ok(None);
+    };
+    let fitted = within(plan, limit.jobs, &limit.to_text());
+    if fitted.plan.selections.is_empty() || (plan.jobs_given && !fitted.steps.is_empty()) {
+        return Err(refusal(plan, &limit, label));
+    }
+    let line = format!("{}: {}", limit.to_text(), left_out(&fitted, limit.jobs));
+    Ok(Some((fitted.plan, line)))
+}
+
+impl Limits {
+    fn by_sessions(&self) -> Option<Limit> {
+        let left = self.sessions.as_ref()?;
+        Some(Limit { jobs: left.free.saturating_sub(OWN_SESSIONS), because: left.limit.clone() })
+    }
+
+    /// What our own files allow. Our limit is raised as far as the system lets us.
+    fn by_files(&self, jobs: u32) -> Option<Limit> {
+        let per_session = if self.in_process { FILES_OF_IN_PROCESS } else { FILES_OF_REMOTE };
+        let allowed = host::allow_files(u64::from(jobs + OWN_SESSIONS) * per_session + OTHER_FILES)?;
+        let sessions = allowed.saturating_sub(OTHER_FILES) / per_session;
+        let jobs = u32::try_from(sessions).unwrap_or(u32::MAX).saturating_sub(OWN_SESSIONS);
+        Some(Limit { jobs, because: format!("open files of this process = {allowed}, ulimit -n") })
+    }
+}
+
+impl Limit {
+    fn to_text(&self) -> String {
+        let jobs = if self.jobs == 1 { "job" } else { "jobs" };
+        format!("there is room for {} {jobs} ({}, {OWN_SESSIONS} for ourselves)", self.jobs, self.because)
+    }
+}
+
+fn refusal(plan: &Plan, limit: &Limit, label: &str) -> Error {
+    let what = format!("{} jobs are asked for, {}", most_jobs(plan), limit.to_text());
+    let error = if plan.jobs_given { Error::usage("--jobs", what) } else { Error::target(label, what) };
+    error.advise("raise the limit, or give fewer --jobs")
+}
+
+/// A plan without what needs too many jobs.
+#[derive(Debug, Clone, PartialEq)]
+struct Fitted {
+    plan: Plan,
+    /// Tests and their numbers of jobs that are gone.
+    steps: Vec<(String, Vec<u32>)>,
+    /// Automatic ramps that end earlier.
+    shortened: usize,
+}
+
+/// The plan with no test of more than `limit` jobs; what is gone is noted among what it leaves out, with `reason`.
+fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
+    let mut fitted = Fitted { plan: plan.clone(), steps: Vec::new(), shortened: 0 };
+    fitted.plan.selections.clear();
+    for selection in &plan.selections {
+        let (ramp, gone) = selection.ramp.up_to(limit, selection.parts.len());
+        fitted.shortened += usize::from(gone.is_empty() && ramp.most_jobs() < selection.ramp.most_jobs());
+        if !gone.is_empty() {
+            fitted.steps.push((selection.label().to_string(), gone));
+        }
+        if ramp.most_jobs() > 0 {
+            fitted.plan.selections.push(Selection { ramp, ..selection.clone() });
+        }
+    }
+    let left_out = |(label, jobs): &(String, Vec<u32>)| (label.clone(), format!("{} jobs: {reason}", list_jobs(jobs)));
+    fitted.plan.left_out.extend(fitted.steps.iter().map(left_out));
+    fitted
+}
+
+/// `left out are T616 at 128, 256 and 512, T716 at 128; 4 automatic ramps end at 94`.
+fn left_out(fitted: &Fitted, limit: u32) -> String {
+    let steps: Vec<String> =
+        fitted.steps.iter().map(|(label, jobs)| format!("{label} at {}", list_jobs(jobs))).collect();
+    let steps = (!steps.is_empty()).then(|| format!("left out are {}", steps.join(", ")));
+    let ramps = match fitted.shortened {
+        0 => None,
+        1 => Some(format!("an automatic ramp ends at {limit}")),
+        several => Some(format!("{several} automatic ramps end at {limit}")),
+    };
+    steps.into_iter().chain(ramps).collect::<Vec<_>>().join("; ")
+}
+
+/// `128`, `128 and 256`, `128, 256 and 512`.
+pub fn list_jobs(jobs: &[u32]) -> String {
+    let numbers: Vec<String> = jobs.iter().map(u32::to_string).collect();
+    match numbers.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{plan, selection};
+    use super::*;
+    use crate::model::Ramp;
+
+    fn wide() -> Plan {
+        let auto = || Ramp::Auto { from: 1, max: 32 };
+        plan(vec![
+            selection("P1", Ramp::Fixed(vec![1, 1, 2]), 1),
+            selection("P2", auto(), 1),
+            selection("P3", auto(), 1),
+        ])
+    }
+
+    #[test]
+    fn the_line_names_the_limit_and_every_step_that_does_not_fit() {
+        let limit = Limit { jobs: 94, because: "max_connections = 100, 3 kept for superusers, 0 in use".into() };
+        let steps = vec![("T616".to_string(), vec![128, 256, 512]), ("T716".to_string(), vec![128])];
+        let fitted = Fitted { plan: plan(Vec::new()), steps, shortened: 0 };
+        assert_eq!(
+            format!("{}: {}", limit.to_text(), left_out(&fitted, 94)),
+            "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 4 for ourselves): \
+             left out are T616 at 128, 256 and 512, T716 at 128"
+        );
+        let fitted = Fitted { plan: plan(Vec::new()), steps: Vec::new(), shortened: 4 };
+        assert_eq!(left_out(&fitted, 94), "4 automatic ramps end at 94");
+        assert_eq!(list_jobs(&[128]), "128");
+    }
+
+    #[test]
+    fn what_a_server_has_no_sessions_for_is_left_out_with_the_reason() {
+        let plan = wide();
+        assert_eq!(most_jobs(&plan), 32);
+        let fitted = within(&plan, 32, "no");
+        assert_eq!((fitted.plan, fitted.steps.len(), fitted.shortened), (plan.clone(), 0, 0));
+        let fitted = within(&plan, 1, "the server has room for 1 job");
+        assert_eq!(fitted.steps, [("P1".to_string(), vec![2])]);
+        assert_eq!(fitted.plan.selections[0].ramp, Ramp::Fixed(vec![1, 1]));
+        assert_eq!((fitted.plan.selections[1].ramp.clone(), fitted.shortened), (Ramp::Auto { from: 1, max: 1 }, 2));
+        assert_eq!(fitted.plan.left_out, [("P1".to_string(), "2 jobs: the server has room for 1 job".to_string())]);
+        assert_eq!(most_jobs(&fitted.plan), 1);
+        assert!(within(&plan, 0, "none").plan.selections.is_empty());
+    }
+
+    #[test]
+    fn jobs_of_a_mixed_workload_stay_multiples_of_its_parts() {
+        let plan = plan(vec![selection("MIXED", Ramp::Auto { from: 2, max: 32 }, 2)]);
+        assert_eq!(within(&plan, 7, "no").plan.selections[0].ramp, Ramp::Auto { from: 2, max: 6 });
+        let none = within(&plan, 1, "no");
+        assert_eq!((none.plan.selections.len(), none.steps), (0, vec![("MIXED".to_string(), vec![2])]));
+    }
+
+    #[test]
+    fn numbers_of_the_users_own_are_refused_and_those_of_a_suite_are_left_out() {
+        let left = |free| Limits { sessions: Some(SessionsLeft { free, limit: "most = 9".into() }), in_process: false };
+        let (_, line) = check_jobs(&wide(), left(5), "here").unwrap().unwrap();
+        assert_eq!(
+            line,
+            "there is room for 1 job (most = 9, 4 for ourselves): left out are P1 at 2; 2 automatic ramps end at 1"
+        );
+        assert_eq!(check_jobs(&wide(), left(36), "here"), Ok(None));
+        let given = Plan { jobs_given: true, ..wide() };
+        assert!(check_jobs(&given, left(5), "here").unwrap_err().to_string().starts_with("--jobs: 32 jobs are asked"));
+        assert!(check_jobs(&wide(), left(4), "here").unwrap_err().to_string().starts_with("here: 32 jobs are asked"));
+    }
+
+    #[test]
+    fn loading_leaves_sessions_for_others() {
+        let left = |free| SessionsLeft { free, limit: String::new() };
+        let sessions = [None, Some(&left(100)), Some(&left(5)), Some(&left(0))].map(|left| load_sessions(4, left));
+        assert_eq!(sessions, [4, 4, 3, 1]);
+    }
+
+    #[test]
+    fn more_sessions_than_the_profile_has_raise_its_limit_and_fewer_leave_it() {
+        let profile = BTreeMap::from([("max_connections".to_string(), "128".to_string())]);
+        let raised = |settings: &BTreeMap<String, String>, sessions| {
+            raised_sessions(settings, &["max_connections", "max_user_connections"], sessions)
+        };
+        let large = raised(&profile, 515);
+        assert_eq!((large["max_connections"].as_str(), large.len()), ("522", 2));
+        assert_eq!(raised(&profile, 20), profile);
+        assert!(raised(&BTreeMap::new(), 5).is_empty(), "the server's own default is enough");
+        assert_eq!(raised(&BTreeMap::new(), 153)["max_connections"], "160");
+        let odd = BTreeMap::from([("max_connections".to_string(), "many".to_string())]);
+        assert_eq!(raised_sessions(&odd, &["max_connections"], 500), odd);
+        assert_eq!(files_of_server(&profile, &["max_connections"]), 128 + 16_384);
+    }
+}

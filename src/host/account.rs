@@ -1,0 +1,88 @@
+//! Users of this machine, whatever knows them: the system's own resolver is asked.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Modes of a directory that let its owner, its group, everybody pass.
+const OWNER_PASSES: u32 = 0o100;
+const GROUP_PASSES: u32 = 0o010;
+const OTHERS_PASS: u32 = 0o001;
+
+/// True if we run as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A user to switch to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    pub name: String,
+    pub uid: u32,
+    pub gid: u32,
+}
+
+impl Account {
+    /// The user of this name; none if there is none or it is root.
+    pub fn unprivileged(name: &str) -> Option<Account> {
+        let user = uzers::get_user_by_name(name).filter(|user| user.uid() != 0)?;
+        Some(Account { name: name.into(), uid: user.uid(), gid: user.primary_group_id() })
+    }
+
+    /// The first directory above `path` that the user cannot pass; what does not exist yet is passed.
+    ///
+    /// # Errors
+    /// If a directory cannot be looked at.
+    pub fn barred_at<'a>(&self, path: &'a Path) -> io::Result<Option<&'a Path>> {
+        for above in path.ancestors().skip(1).skip_while(|above| !above.exists()) {
+            let metadata = fs::metadata(above)?;
+            if !self.passes(metadata.uid(), metadata.gid(), metadata.mode()) {
+                return Ok(Some(above));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the user passes a directory of this owner, group and mode; the first that matches decides.
+    fn passes(&self, uid: u32, gid: u32, mode: u32) -> bool {
+        let needed = match (uid == self.uid, gid == self.gid) {
+            (true, _) => OWNER_PASSES,
+            (false, true) => GROUP_PASSES,
+            (false, false) => OTHERS_PASS,
+        };
+        mode & needed != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn finds_an_unprivileged_user_only() {
+        let nobody = Account::unprivileged("nobody").unwrap();
+        assert!(nobody.uid != 0 && nobody.name == "nobody");
+        assert_eq!([Account::unprivileged("root"), Account::unprivileged("no-user-of-dbdyno")], [None, None]);
+    }
+
+    #[test]
+    fn owner_then_group_then_others_decide_who_passes() {
+        let account = Account { name: "postgres".into(), uid: 105, gid: 110 };
+        assert!(account.passes(0, 0, 0o755) && !account.passes(0, 0, 0o750));
+        assert!(account.passes(0, 110, 0o750) && !account.passes(105, 0, 0o055));
+    }
+
+    #[test]
+    fn a_closed_directory_above_bars_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let stranger = Account { name: "stranger".into(), uid: u32::MAX - 1, gid: u32::MAX - 1 };
+        let within = dir.path().join("not/there/yet");
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(stranger.barred_at(&within).unwrap(), Some(dir.path()));
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        assert_ne!(stranger.barred_at(&within).unwrap(), Some(dir.path()));
+    }
+}

@@ -1,0 +1,117 @@
+//! The disclosure of this machine: what a reader must know about it, its operating system and ourselves. What cannot be found
+//! out is `unknown`.
+
+use std::path::Path;
+
+use super::{Fact, chosen, disk, file, hardware};
+use crate::model::Disclosure;
+
+/// Facts of this machine and of ourselves: sections `dbdyno`, `hardware`, `os`, and `storage` for the given path.
+pub fn disclosure(storage_path: Option<&Path>) -> Disclosure {
+    let mut disclosure = Disclosure::default();
+    put(&mut disclosure, "dbdyno", own());
+    put(&mut disclosure, "hardware", hardware::facts());
+    put(&mut disclosure, "os", system());
+    if let Some(path) = storage_path {
+        put(&mut disclosure, "storage", disk::facts(path));
+    }
+    disclosure
+}
+
+fn put(disclosure: &mut Disclosure, section: &str, facts: Vec<Fact>) {
+    for (name, value) in facts {
+        let value = value.filter(|text| !text.is_empty()).unwrap_or_else(|| Disclosure::UNKNOWN.to_string());
+        disclosure.set(section, name, value);
+    }
+}
+
+fn own() -> Vec<Fact> {
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    vec![
+        ("version", Some(env!("CARGO_PKG_VERSION").to_string())),
+        ("build", Some(build.to_string())),
+        ("target", Some(format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))),
+    ]
+}
+
+/// Kernel, distribution and what changes timing: virtualisation, mitigations, huge pages, clock source.
+fn system() -> Vec<Fact> {
+    let kernel = file("/proc/sys/kernel/osrelease");
+    let release = file("/etc/os-release").or_else(|| file("/usr/lib/os-release"));
+    vec![
+        ("kernel", kernel),
+        ("distribution", release.and_then(|text| pretty_name(&text))),
+        ("virtualisation", virtualisation()),
+        ("mitigations", mitigations()),
+        ("transparent_huge_pages", file("/sys/kernel/mm/transparent_hugepage/enabled").map(|text| chosen(&text))),
+        ("huge_pages", file("/proc/sys/vm/nr_hugepages")),
+        ("swappiness", file("/proc/sys/vm/swappiness")),
+        ("clock_source", file("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+    ]
+}
+
+/// `PRETTY_NAME` of os-release.
+fn pretty_name(text: &str) -> Option<String> {
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim_matches('"').to_string())
+}
+
+/// What the firmware or the CPU flags say about a hypervisor; `none seen` is what bare metal looks like.
+fn virtualisation() -> Option<String> {
+    let vendor = file("/sys/class/dmi/id/sys_vendor");
+    let product = file("/sys/class/dmi/id/product_name");
+    let container = Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists();
+    let hypervisor = has_hypervisor_flag(&file("/proc/cpuinfo")?);
+    let machine = [vendor, product].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let text = match (hypervisor, machine.is_empty()) {
+        (true, false) => format!("virtual machine ({machine})"),
+        (true, true) => "virtual machine".to_string(),
+        (false, _) => "none seen".to_string(),
+    };
+    Some(if container { format!("{text}, container") } else { text })
+}
+
+fn has_hypervisor_flag(cpuinfo: &str) -> bool {
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    flags.is_some_and(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+/// CPU weaknesses by name with what is done about them, those only that the CPU has.
+fn mitigations() -> Option<String> {
+    let entries = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities").ok()?;
+    let mut found: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let state = file(entry.path().to_str()?)?;
+            (state != "Not affected").then(|| format!("{}: {state}", entry.file_name().to_string_lossy()))
+        })
+        .collect();
+    found.sort();
+    Some(if found.is_empty() { "none needed".to_string() } else { found.join("; ") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_found_out_is_unknown() {
+        let mut disclosure = Disclosure::default();
+        put(&mut disclosure, "os", vec![("kernel", None), ("clock_source", Some(String::new()))]);
+        assert_eq!(disclosure.get("os", "kernel"), None);
+        assert_eq!(disclosure.0["os"].len(), 2);
+    }
+
+    #[test]
+    fn the_distribution_is_its_pretty_name() {
+        let text = "ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
+        assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(pretty_name("ID=x"), None);
+    }
+
+    #[test]
+    fn the_hypervisor_flag_is_a_whole_word() {
+        assert!(has_hypervisor_flag("flags\t\t: fpu hypervisor lahf_lm\n"));
+        assert!(!has_hypervisor_flag("flags\t\t: fpu nohypervisor\n"));
+    }
+}

@@ -1,0 +1,118 @@
+//! Processors and memory, of the machine and of the container that we are in.
+
+use std::collections::BTreeSet;
+
+use super::{Fact, file};
+
+/// Logical processors that we may use.
+pub fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |processors| processors.get() as u32)
+}
+
+/// Memory of this machine, in bytes.
+pub fn machine_memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    // The types differ between architectures.
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
+    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+}
+
+/// Memory of this machine, or of the container we are in if that is less, in bytes.
+pub fn memory_bytes() -> u64 {
+    let read = |path: &str| file(path).unwrap_or_default();
+    let group = read("/proc/self/cgroup");
+    let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+    let limits = [
+        read("/sys/fs/cgroup/memory.max"),
+        read(&format!("/sys/fs/cgroup{group}/memory.max")),
+        read("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+    ];
+    least(machine_memory_bytes(), &limits)
+}
+
+/// The least of the machine's memory and the control groups' limits; `max` is none.
+fn least(machine: u64, limits: &[String]) -> u64 {
+    limits.iter().filter_map(|text| text.parse().ok()).fold(machine, u64::min)
+}
+
+/// Section `hardware` of the disclosure.
+pub(super) fn facts() -> Vec<Fact> {
+    let cpuinfo = file("/proc/cpuinfo").unwrap_or_default();
+    let cpus = Cpus::parse(&cpuinfo);
+    let governor = file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    vec![
+        ("cpu_model", cpus.model),
+        ("sockets", cpus.sockets.map(|count| count.to_string())),
+        ("cores", cpus.cores.map(|count| count.to_string())),
+        ("threads", (cpus.threads > 0).then(|| cpus.threads.to_string())),
+        ("threads_usable", std::thread::available_parallelism().ok().map(|count| count.to_string())),
+        ("smt", file("/sys/devices/system/cpu/smt/control")),
+        ("numa_nodes", numa_nodes()),
+        ("frequency_governor", governor),
+        ("memory_mb", Some((machine_memory_bytes() / 1_000_000).to_string())),
+    ]
+}
+
+/// What `/proc/cpuinfo` says; it has topology lines on x86 only.
+#[derive(Debug, PartialEq, Eq)]
+struct Cpus {
+    model: Option<String>,
+    sockets: Option<usize>,
+    cores: Option<usize>,
+    threads: usize,
+}
+
+impl Cpus {
+    fn parse(text: &str) -> Self {
+        let (mut sockets, mut cores, mut threads, mut model) = (BTreeSet::new(), BTreeSet::new(), 0, None);
+        let mut socket = "";
+        for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+            match (name.trim(), value.trim()) {
+                ("processor", _) => threads += 1,
+                ("model name" | "Model" | "cpu model", value) => model = model.or(Some(value.to_string())),
+                ("physical id", value) => {
+                    socket = value;
+                    sockets.insert(value);
+                }
+                ("core id", value) => drop(cores.insert((socket, value))),
+                _ => {}
+            }
+        }
+        let some = |count: usize| (count > 0).then_some(count);
+        Cpus { model, sockets: some(sockets.len()), cores: some(cores.len()), threads }
+    }
+}
+
+fn numa_nodes() -> Option<String> {
+    let entries = std::fs::read_dir("/sys/devices/system/node").ok()?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_node = |name: &String| {
+        name.strip_prefix("node").is_some_and(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()))
+    };
+    Some(names.filter(is_node).count()).filter(|count| *count > 0).map(|count| count.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_counted_per_socket() {
+        let cpu = |n: u8, socket: u8, core: u8| {
+            format!("processor\t: {n}\nmodel name\t: X 1\nphysical id\t: {socket}\ncore id\t\t: {core}\n\n")
+        };
+        let text = [cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 1, 0), cpu(3, 1, 0)].concat();
+        let cpus = Cpus::parse(&text);
+        assert_eq!(cpus, Cpus { model: Some("X 1".into()), sockets: Some(2), cores: Some(2), threads: 4 });
+        assert_eq!(Cpus::parse("processor : 0\n").sockets, None);
+    }
+
+    #[test]
+    fn a_container_may_have_less_memory_than_the_machine() {
+        let machine = machine_memory_bytes();
+        assert!(machine > 100_000_000);
+        assert_eq!(least(machine, &["max".into(), String::new()]), machine);
+        assert_eq!(least(25_203, &["20480".into(), "max".into()]), 20_480);
+        assert_eq!(least(25_203, &["9223372036854771712".into()]), 25_203);
+    }
+}

@@ -1,0 +1,62 @@
+//! The machine that we run on: its processors and memory, disks, limits and accounts. Facts only; what counts over time is
+//! a probe.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+mod account;
+mod disclosure;
+mod disk;
+mod hardware;
+
+pub use account::{Account, is_root};
+pub use disclosure::disclosure;
+pub use disk::{DeviceNumbers, device_of, flush_counting_disk, free_bytes};
+pub use hardware::{machine_memory_bytes, memory_bytes, processors};
+
+/// Lets this process, and the servers that it starts, open so many files if it may not yet; returns how many it may now,
+/// none = as many as it likes.
+pub fn allow_files(wanted: u64) -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.current.filter(|current| *current < wanted);
+    if current.is_some() {
+        let current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
+        // What is refused leaves the limit as it was.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum });
+    }
+    getrlimit(Resource::Nofile).current
+}
+
+/// The text of a small file, without blanks around it.
+fn file(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
+}
+
+/// A fact's name and its value, if it could be found out.
+type Fact = (&'static str, Option<String>);
+
+/// The choice in brackets of a kernel setting: `always [madvise] never` is `madvise`.
+fn chosen(text: &str) -> String {
+    let inner = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inner.map_or_else(|| text.to_string(), |(choice, _)| choice.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_open_files_is_raised_as_far_as_the_system_allows() {
+        let before = getrlimit(Resource::Nofile);
+        let Some(current) = before.current else { return };
+        assert_eq!(allow_files(1), Some(current), "nothing to raise");
+        let wanted = current + 10;
+        let most = before.maximum.unwrap_or(u64::MAX);
+        assert_eq!(allow_files(wanted), Some(wanted.min(most)));
+    }
+
+    #[test]
+    fn the_choice_is_what_stands_in_brackets() {
+        assert_eq!(chosen("none [mq-deadline] kyber"), "mq-deadline");
+        assert_eq!(chosen("none"), "none");
+    }
+}

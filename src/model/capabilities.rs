@@ -1,0 +1,117 @@
+//! What an engine can do and what its parts are called: declared by the engine, asked instead of its name.
+
+use super::Drive;
+
+/// Style of positional placeholders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placeholder {
+    /// `$1`, `$2`; a repeated bind uses the same number.
+    Dollar,
+    /// `?1`, `?2`; a repeated bind uses the same number.
+    QuestionNumber,
+    /// `?`; a repeated bind is repeated.
+    Question,
+}
+
+/// Where the client of an existing server looks for a password before it asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PasswordSources {
+    /// Environment variable.
+    pub variable: &'static str,
+    /// File, as the advice of errors names it.
+    pub file: &'static str,
+}
+
+impl std::fmt::Display for PasswordSources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} or {}", self.variable, self.file)
+    }
+}
+
+/// What an engine can do. An engine states what differs from [`Capabilities::LEAST`].
+#[derive(Debug, Clone, Copy)]
+pub struct Capabilities {
+    /// Name of the product, which is printed before every version.
+    pub product: &'static str,
+    /// Drives it has; the first is the default.
+    pub drives: &'static [Drive],
+    /// A commit inside a stored routine is waited for, as one of a client is. Where it is not, a committing workload's
+    /// routine is one op, called once per op.
+    pub commits_in_routine: bool,
+    /// Placeholder style of prepared statements.
+    pub placeholder: Placeholder,
+    /// Put before our own object names: `dbdyno.` or nothing.
+    pub prefix: &'static str,
+    /// Table organisations of the data set, the default first: `heap`, `rowid`, ...
+    pub orgs: &'static [&'static str],
+    /// Organisations that the catalogue knows ([`ORGS`]) and the engine lacks, each with the reason.
+    pub lacking_orgs: &'static [(&'static str, &'static str)],
+    /// Several streams can load one table at the same time; else there is a single writer.
+    pub parallel_load: bool,
+    /// Several indexes of one table can be built at the same time.
+    pub parallel_index: bool,
+    /// The engine runs inside our process: its CPU use is ours, so our process is not a separate limit.
+    pub in_process: bool,
+    /// Endings of the files that an embedded engine may put beside the database's file: `-wal`.
+    pub file_endings: &'static [&'static str],
+    /// URL schemes of existing servers, the usual one first; empty for embedded engines.
+    pub url_schemes: &'static [&'static str],
+    /// Where the password of an existing server may stand; none for an engine without passwords.
+    pub passwords: Option<PasswordSources>,
+    /// A private server can be created from installed binaries.
+    pub private_server: bool,
+    /// The disclosed setting that holds the size of a block in bytes, for rates in bytes.
+    pub block_setting: Option<&'static str>,
+    /// Disclosed settings that decide what a commit, a cached block or a sort costs, for pages that have no room for all.
+    pub key_settings: &'static [&'static str],
+}
+
+/// Table organisations that workloads may ask for. An engine has each of them or says why it lacks it; an engine may
+/// have a default of its own that is none of them.
+pub const ORGS: [&str; 7] = ["heap", "iot", "hash", "heap-list", "iot-list", "range-list", "range-hash"];
+
+impl Capabilities {
+    /// An embedded engine that a client drives, with tables of one kind and one writer.
+    pub const LEAST: Capabilities = Capabilities {
+        product: "",
+        drives: &[Drive::Client],
+        commits_in_routine: true,
+        placeholder: Placeholder::QuestionNumber,
+        prefix: "",
+        orgs: &[],
+        lacking_orgs: &[],
+        parallel_load: false,
+        parallel_index: false,
+        in_process: true,
+        file_endings: &[],
+        url_schemes: &[],
+        passwords: None,
+        private_server: false,
+        block_setting: None,
+        key_settings: &[],
+    };
+    /// A server: private ones can be created, existing ones are named by URL, their routines are the default drive.
+    pub const SERVER: Capabilities = Capabilities {
+        drives: &[Drive::Database, Drive::Client],
+        prefix: "dbdyno.",
+        parallel_load: true,
+        in_process: false,
+        private_server: true,
+        ..Capabilities::LEAST
+    };
+
+    /// The organisation of tables if none is chosen.
+    pub fn default_org(&self) -> &'static str {
+        self.orgs.first().copied().unwrap_or("default")
+    }
+
+    /// Why tables of this organisation cannot be had, if they cannot.
+    pub fn lacks_org(&self, org: &str) -> Option<String> {
+        if self.orgs.contains(&org) {
+            return None;
+        }
+        let reason = self.lacking_orgs.iter().find(|(lacking, _)| *lacking == org).map(|(_, reason)| *reason);
+        let known = || format!("it is not a table organisation of this engine, which has {}", self.orgs.join(", "));
+        Some(format!("org={org} is not available: {}", reason.map_or_else(known, str::to_string)))
+    }
+}

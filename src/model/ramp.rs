@@ -1,0 +1,305 @@
+//! The ramp: the numbers of jobs that a workload is measured with, as a user writes them and as they are run.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::quote;
+
+/// More jobs than this are a typing error.
+const MOST_JOBS: u32 = 10_000;
+/// What a ramp may look like, for errors.
+pub const RAMP_FORMS: &str = "write 1,2,4 or 1..8 or 1..auto or 1,2,cores";
+
+/// How the degrees of parallelism of a selection follow one another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ramp {
+    /// These numbers of jobs, in order.
+    Fixed(Vec<u32>),
+    /// Doubling from `from` until throughput gains less than 5 % twice in a row, at most `max`.
+    Auto { from: u32, max: u32 },
+}
+
+impl Ramp {
+    /// Most jobs that a step has; 0 if there is no step.
+    pub fn most_jobs(&self) -> u32 {
+        match self {
+            Ramp::Fixed(numbers) => numbers.iter().copied().max().unwrap_or(0),
+            Ramp::Auto { max, .. } => *max,
+        }
+    }
+
+    /// The ramp of a mixed workload: every part gets the same number of jobs, so the numbers go up to multiples of `parts`.
+    pub fn for_parts(self, parts: usize) -> Ramp {
+        let step = u32::try_from(parts).unwrap_or(1).max(1);
+        let up = |jobs: u32| jobs.next_multiple_of(step);
+        match self {
+            Ramp::Fixed(numbers) if step == 1 => Ramp::Fixed(numbers),
+            Ramp::Fixed(numbers) => Ramp::Fixed(each_once(numbers.into_iter().map(up).collect())),
+            Ramp::Auto { from, max } => Ramp::Auto { from: up(from), max: up(max) },
+        }
+    }
+
+    /// What of the ramp needs no more than `limit` jobs, and the steps that do. Jobs of a mixed workload stay multiples of
+    /// its `parts`.
+    pub fn up_to(&self, limit: u32, parts: usize) -> (Ramp, Vec<u32>) {
+        match self {
+            Ramp::Fixed(numbers) => {
+                let (fits, gone) = numbers.iter().copied().partition(|jobs| *jobs <= limit);
+                (Ramp::Fixed(fits), gone)
+            }
+            Ramp::Auto { from, max } => {
+                let limit = limit - limit % u32::try_from(parts).unwrap_or(1).max(1);
+                match *from <= limit {
+                    true => (Ramp::Auto { from: *from, max: limit.min(*max) }, Vec::new()),
+                    false => (Ramp::Fixed(Vec::new()), vec![*from]),
+                }
+            }
+        }
+    }
+}
+
+/// A ramp as it is written on the command line and in suites, where the number of processors may still be open:
+/// `1,2,4` (`1,1,2` runs twice with one job), `1..8` (doubling), `1..auto`, `cores`, `2*cores`, or a list of the first kind
+/// with the latter in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum AskedRamp {
+    List(Vec<Jobs>),
+    Doubling(Jobs, Jobs),
+    Auto(Jobs),
+}
+
+/// A number of jobs as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Jobs {
+    Number(u32),
+    /// So many for each processor.
+    PerCore(u32),
+}
+
+impl Default for AskedRamp {
+    /// `1..auto`: if neither the user nor a suite gives a ramp.
+    fn default() -> Self {
+        AskedRamp::Auto(Jobs::Number(1))
+    }
+}
+
+impl AskedRamp {
+    /// One test with so many jobs.
+    pub fn of(jobs: u32) -> Self {
+        AskedRamp::List(vec![Jobs::Number(jobs)])
+    }
+
+    /// The ramp on a host with so many processors.
+    ///
+    /// # Errors
+    /// What only the number of processors makes impossible: a range that runs backwards, too many jobs.
+    pub fn on(&self, cores: u32) -> Result<Ramp, String> {
+        match self {
+            AskedRamp::Auto(from) => Ok(auto(from.on(cores)?, cores)),
+            AskedRamp::Doubling(from, to) => doubling(from.on(cores)?, to.on(cores)?),
+            AskedRamp::List(list) => {
+                let numbers = list.iter().map(|jobs| Ok((*jobs, jobs.on(cores)?)));
+                Ok(Ramp::Fixed(with_repetitions(&numbers.collect::<Result<Vec<_>, String>>()?)))
+            }
+        }
+    }
+
+    fn is_of_cores(&self) -> bool {
+        match self {
+            AskedRamp::Auto(from) => from.is_of_cores(),
+            AskedRamp::Doubling(from, to) => from.is_of_cores() || to.is_of_cores(),
+            AskedRamp::List(list) => list.iter().any(Jobs::is_of_cores),
+        }
+    }
+}
+
+/// Stops by itself when throughput no longer grows; 8 jobs per core, at least 16, are the most.
+fn auto(from: u32, cores: u32) -> Ramp {
+    Ramp::Auto { from, max: cores.saturating_mul(8).clamp(16, MOST_JOBS).max(from) }
+}
+
+fn doubling(from: u32, to: u32) -> Result<Ramp, String> {
+    if from > to {
+        return Err(format!("{from}..{to} runs backwards"));
+    }
+    let powers = std::iter::successors(Some(from), |jobs| jobs.checked_mul(2)).take_while(|jobs| *jobs < to);
+    Ok(Ramp::Fixed(powers.chain([to]).collect()))
+}
+
+/// A number that is written twice runs twice; one that only follows from the number of cores does not.
+fn with_repetitions(items: &[(Jobs, u32)]) -> Vec<u32> {
+    let again = |at: usize| {
+        let (written, jobs) = items[at];
+        let same = |other: &(Jobs, u32)| other.1 == jobs && (written.is_of_cores() || other.0.is_of_cores());
+        items[..at].iter().any(same)
+    };
+    (0..items.len()).filter(|at| !again(*at)).map(|at| items[at].1).collect()
+}
+
+fn each_once(numbers: Vec<u32>) -> Vec<u32> {
+    let mut once = Vec::new();
+    for number in numbers {
+        if !once.contains(&number) {
+            once.push(number);
+        }
+    }
+    once
+}
+
+impl FromStr for AskedRamp {
+    type Err = String;
+
+    /// Reads a ramp.
+    ///
+    /// # Errors
+    /// 0, more than 10,000, a range that runs backwards, anything else that is not a valid number of jobs.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = || -> Result<Self, String> {
+            let ramp = match text.split_once("..") {
+                Some((from, "auto")) => AskedRamp::Auto(from.parse()?),
+                Some((from, to)) => AskedRamp::Doubling(from.parse()?, to.parse()?),
+                None => AskedRamp::List(text.split(',').map(str::parse).collect::<Result<_, String>>()?),
+            };
+            // What the number of processors does not decide is wrong here already.
+            if ramp.is_of_cores() { Ok(ramp) } else { ramp.on(1).map(|_| ramp) }
+        };
+        read().map_err(|what: String| format!("{what}; {RAMP_FORMS}"))
+    }
+}
+
+impl TryFrom<String> for AskedRamp {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<AskedRamp> for String {
+    fn from(ramp: AskedRamp) -> String {
+        ramp.to_string()
+    }
+}
+
+impl fmt::Display for AskedRamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskedRamp::Auto(from) => write!(f, "{from}..auto"),
+            AskedRamp::Doubling(from, to) => write!(f, "{from}..{to}"),
+            AskedRamp::List(list) => f.write_str(&list.iter().map(Jobs::to_string).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
+impl Jobs {
+    fn is_of_cores(&self) -> bool {
+        matches!(self, Jobs::PerCore(_))
+    }
+
+    fn on(self, cores: u32) -> Result<u32, String> {
+        let jobs = match self {
+            Jobs::Number(jobs) => jobs,
+            Jobs::PerCore(factor) => factor.saturating_mul(cores),
+        };
+        match (1..=MOST_JOBS).contains(&jobs) {
+            true => Ok(jobs),
+            false => Err(format!("{jobs} is not between 1 and {MOST_JOBS}")),
+        }
+    }
+}
+
+impl FromStr for Jobs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let jobs = match text.strip_suffix("cores") {
+            Some("") => Some(Jobs::PerCore(1)),
+            Some(head) => head.strip_suffix('*').and_then(|factor| factor.trim().parse().ok()).map(Jobs::PerCore),
+            None => text.parse().ok().map(Jobs::Number),
+        };
+        let jobs = jobs.ok_or_else(|| format!("{} is not a valid number of jobs", quote(text)))?;
+        jobs.on(1).map(|_| jobs)
+    }
+}
+
+impl fmt::Display for Jobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Jobs::Number(jobs) => write!(f, "{jobs}"),
+            Jobs::PerCore(1) => f.write_str("cores"),
+            Jobs::PerCore(factor) => write!(f, "{factor}*cores"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on_six(text: &str) -> Ramp {
+        text.parse::<AskedRamp>().unwrap().on(6).unwrap()
+    }
+
+    fn fixed(text: &str) -> Vec<u32> {
+        match on_six(text) {
+            Ramp::Fixed(numbers) => numbers,
+            Ramp::Auto { .. } => panic!("{text} is a list"),
+        }
+    }
+
+    #[test]
+    fn lists_ranges_and_cores() {
+        assert_eq!(fixed("1,2,4"), [1, 2, 4]);
+        assert_eq!(fixed("1..8"), [1, 2, 4, 8]);
+        assert_eq!(fixed("1..6"), [1, 2, 4, 6]);
+        assert_eq!(fixed("3..3"), [3]);
+        assert_eq!(fixed("1, 2, cores, 2*cores"), [1, 2, 6, 12]);
+        assert_eq!(fixed("1,6,cores"), [1, 6]);
+        assert_eq!(fixed("1,cores,6"), [1, 6]);
+        assert_eq!(fixed("1,1,2,4,8"), [1, 1, 2, 4, 8], "as the load tests of a published suite");
+        assert_eq!(fixed("1..2*cores"), [1, 2, 4, 8, 12]);
+        assert_eq!(on_six("2..auto"), Ramp::Auto { from: 2, max: 48 });
+        assert_eq!(AskedRamp::default().on(1).unwrap(), Ramp::Auto { from: 1, max: 16 });
+    }
+
+    #[test]
+    fn a_ramp_is_shown_as_it_is_written() {
+        for text in ["1,2,4", "1..8", "2..auto", "1,cores,2*cores", "1..cores"] {
+            assert_eq!(text.parse::<AskedRamp>().unwrap().to_string(), text);
+        }
+        assert_eq!(AskedRamp::of(3).to_string(), "3");
+    }
+
+    #[test]
+    fn zero_and_junk_are_refused_in_one_line() {
+        for text in [
+            "0", "1,0", "x", "", "1,,2", "-1", "8..1", "1..", "auto", "10001", "1.5", "2cores", "0*cores", "cores*2",
+            "*cores", "1..2..3",
+        ] {
+            let error = text.parse::<AskedRamp>().unwrap_err();
+            assert!(error.ends_with(RAMP_FORMS) && error.lines().count() == 1, "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_depends_on_the_processors_is_refused_where_they_are_known() {
+        let ramp: AskedRamp = "8..cores".parse().unwrap();
+        assert_eq!(ramp.on(4).unwrap_err(), "8..4 runs backwards");
+        assert_eq!(ramp.on(8), Ok(Ramp::Fixed(vec![8])));
+        assert!("5000*cores".parse::<AskedRamp>().unwrap().on(4).unwrap_err().starts_with("20000 is not between"));
+    }
+
+    #[test]
+    fn mixed_workloads_need_multiples_of_their_parts() {
+        assert_eq!(Ramp::Fixed(vec![1, 2, 4, 6]).for_parts(4), Ramp::Fixed(vec![4, 8]));
+        assert_eq!(Ramp::Auto { from: 1, max: 16 }.for_parts(3), Ramp::Auto { from: 3, max: 18 });
+        assert_eq!(Ramp::Fixed(vec![1, 2]).for_parts(1), Ramp::Fixed(vec![1, 2]));
+        assert_eq!(Ramp::Auto { from: 2, max: 32 }.up_to(7, 2), (Ramp::Auto { from: 2, max: 6 }, vec![]));
+        assert_eq!(Ramp::Auto { from: 2, max: 32 }.up_to(1, 2), (Ramp::Fixed(vec![]), vec![2]));
+    }
+}

@@ -1,0 +1,246 @@
+//! Sentences with named values: said in English as they are, in another language from the same values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A sentence in English with its values by name.
+///
+/// In the template `{name}` is a value as it is, `{name%}` a fraction as percent, `{name+%}` that with its sign,
+/// `{name.1}` a number with one decimal, `{name~}` a ratio and `{name=}` a number with all its digits.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sentence {
+    pub template: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Value>,
+}
+
+/// A value in a sentence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    Number(f64),
+    Text(String),
+    Sentence(Sentence),
+}
+
+/// The template of what is nothing but a text of others: an error, a quotation.
+const QUOTED: &str = "{text}";
+
+impl Sentence {
+    /// A sentence whose values are still to be given.
+    pub fn new(template: impl Into<String>) -> Self {
+        Sentence { template: template.into(), values: BTreeMap::new() }
+    }
+    /// A text of others, which no language translates.
+    pub fn quoted(text: impl Into<String>) -> Self {
+        Sentence::new(QUOTED).with("text", text.into())
+    }
+    /// The sentence with the value `name`.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.values.insert(name.to_string(), value.into());
+        self
+    }
+    /// The sentence about a part of a mixed workload.
+    pub fn of_part(self, part: &str) -> Self {
+        Sentence::new("{part}: {sentence}").with("part", part).with("sentence", self)
+    }
+    /// Sentences one behind the other.
+    pub fn list(items: impl IntoIterator<Item = Sentence>) -> Sentence {
+        let pair = |list, item| Sentence::new("{list}, {item}").with("list", list).with("item", item);
+        items.into_iter().reduce(pair).unwrap_or_default()
+    }
+    /// `one` for 1, else `many` with `{count}`.
+    pub fn count(count: usize, one: &'static str, many: &'static str) -> Sentence {
+        if count == 1 { Sentence::new(one) } else { Sentence::new(many).with("count", count) }
+    }
+    /// `1 job`, `4 jobs`.
+    pub fn jobs(jobs: u32) -> Sentence {
+        Sentence::count(jobs as usize, "1 job", "{count} jobs")
+    }
+
+    /// The template, or its translation, with the values as `show` writes them.
+    pub fn fill(&self, template: &str, show: impl Fn(&Value, Style) -> String) -> String {
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, behind)) = after.split_once('}') else { break };
+            let (name, style) = Style::split(name);
+            text.push_str(before);
+            match self.values.get(name) {
+                Some(value) => text.push_str(&show(value, style)),
+                None => text.push_str(&format!("{{{name}}}")),
+            }
+            rest = behind;
+        }
+        text + rest
+    }
+}
+
+impl fmt::Display for Sentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show = |value: &Value, style: Style| match value {
+            Value::Text(text) => text.clone(),
+            Value::Number(value) => style.show(*value),
+            Value::Sentence(sentence) => sentence.to_string(),
+        };
+        f.write_str(&self.fill(&self.template, show))
+    }
+}
+
+impl From<String> for Sentence {
+    fn from(template: String) -> Self {
+        Sentence::new(template)
+    }
+}
+
+impl From<&'static str> for Sentence {
+    fn from(template: &'static str) -> Self {
+        Sentence::new(template)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        // JSON has no other numbers.
+        if value.is_finite() { Value::Number(value) } else { Value::Text(number(value)) }
+    }
+}
+
+impl From<Sentence> for Value {
+    fn from(sentence: Sentence) -> Self {
+        Value::Sentence(sentence)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Value::Number(value.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Value::Number(value as f64)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(value: usize) -> Self {
+        Value::Number(value as f64)
+    }
+}
+
+/// How a number is written in a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    Plain,
+    Percent,
+    SignedPercent,
+    OneDecimal,
+    Ratio,
+    Exact,
+}
+
+impl Style {
+    /// The name in a placeholder and its style.
+    fn split(placeholder: &str) -> (&str, Style) {
+        const ENDS: [(&str, Style); 5] = [
+            ("+%", Style::SignedPercent),
+            ("%", Style::Percent),
+            (".1", Style::OneDecimal),
+            ("~", Style::Ratio),
+            ("=", Style::Exact),
+        ];
+        let end = ENDS.iter().find_map(|(end, style)| Some((placeholder.strip_suffix(end)?, *style)));
+        end.unwrap_or((placeholder, Style::Plain))
+    }
+    /// The number in English.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Style::Plain => number(value),
+            Style::Percent => percent(value),
+            Style::SignedPercent => format!("{:+.1} %", value * 100.0),
+            Style::OneDecimal => format!("{value:.1}"),
+            Style::Ratio => ratio(value),
+            Style::Exact => value.to_string(),
+        }
+    }
+}
+
+/// A number for a sentence: whole from 100 on, else three significant digits.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 || value == value.trunc() => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        size if size >= 0.01 => format!("{value:.3}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// A fraction as percent for a sentence.
+pub fn percent(fraction: f64) -> String {
+    format!("{} %", number(fraction * 100.0))
+}
+
+/// A ratio: three digits, near 1 with three decimals.
+fn ratio(ratio: f64) -> String {
+    match ratio {
+        near if (0.9..1.1).contains(&near) => format!("{near:.3}"),
+        two if (1.1..100.0).contains(&two) => format!("{two:.2}"),
+        other => number(other),
+    }
+}
+
+/// `1 job`, `4 jobs`.
+pub fn count(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_percentages_read_well() {
+        let texts = [12_345.6, 12.34, 1.234, 0.1234, 0.000_12, 0.0, 2.0].map(number);
+        assert_eq!(texts, ["12346", "12.3", "1.23", "0.123", "1.2e-4", "0", "2"]);
+        assert_eq!(percent(0.0512), "5.12 %");
+        assert_eq!([3.094, 1.0043, 0.459, 12.3, 1234.5].map(ratio), ["3.09", "1.004", "0.459", "12.30", "1234"]);
+        assert_eq!([1, 2].map(|count| Sentence::jobs(count).to_string()), ["1 job", "2 jobs"]);
+    }
+
+    #[test]
+    fn values_are_written_as_the_placeholder_says() {
+        let sentence = Sentence::new("{who}: {a}, {b%}, {c+%}, {d.1}, {b=}, x{c~}; {missing} {")
+            .with("who", "{a}")
+            .with("a", 1234.4)
+            .with("b", 0.025)
+            .with("c", 0.5)
+            .with("d", 2_u64);
+        assert_eq!(sentence.to_string(), "{a}: 1234, 2.50 %, +50.0 %, 2.0, 0.025, x0.500; {missing} {");
+        assert_eq!(Sentence::quoted("{text}").to_string(), "{text}");
+    }
+
+    #[test]
+    fn stored_sentences_are_read_again_whatever_their_values() {
+        let sentence = Sentence::new("{a} {b}").with("a", f64::INFINITY).with("b", 0.5).of_part("TP-LIGHT");
+        let stored = serde_json::to_string(&sentence).unwrap();
+        let read: Sentence = serde_json::from_str(&stored).unwrap();
+        assert_eq!((&read, read.to_string().as_str()), (&sentence, "TP-LIGHT: inf 0.500"));
+    }
+}

@@ -1,0 +1,76 @@
+//! CPU time of programs that are neither the database's nor ours.
+
+use crate::model::Counters;
+
+use super::process::KernelThreads;
+use super::{Probe, ProbeContext};
+
+struct Foreign {
+    kernel: Option<KernelThreads>,
+    in_process: bool,
+}
+
+/// The probe, where the database's processes are known or the database runs in our own. It goes after those that it
+/// reckons with.
+pub(super) fn open(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
+    let in_process = context.in_process;
+    let known = in_process || !context.server_pids.is_empty();
+    known.then(|| Box::new(Foreign { kernel: KernelThreads::open(), in_process }) as Box<dyn Probe>)
+}
+
+impl Probe for Foreign {
+    fn name(&self) -> &'static str {
+        "foreign"
+    }
+    /// Where a figure of another probe is missing it has failed, and has said so.
+    fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+        let kernel_s = self.kernel.as_mut().map(KernelThreads::cpu_s);
+        if let Some(foreign_s) = foreign_s(counters, self.in_process, kernel_s) {
+            counters.set("os_cpu_foreign_s", foreign_s);
+        }
+        Ok(())
+    }
+}
+
+/// What all programs used less what the database and we used. In system mode the kernel's own threads are left out too;
+/// where they cannot be told apart only user mode counts. Interrupts are nobody's.
+fn foreign_s(counters: &Counters, in_process: bool, kernel_s: Option<f64>) -> Option<f64> {
+    let left = |all: f64, mode: &str| {
+        let own = counters.get(&format!("self_cpu_{mode}_s"))?;
+        let server = if in_process { 0.0 } else { counters.get(&format!("server_cpu_{mode}_s"))? };
+        Some(all - own - server)
+    };
+    let user = left(counters.get("os_cpu_user_s")? + counters.get("os_cpu_nice_s")?, "user")?;
+    let sys = left(counters.get("os_cpu_sys_s")?, "sys")?;
+    Some(user + kernel_s.map_or(0.0, |kernel_s| sys - kernel_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters() -> Counters {
+        let all = [("user", 50.0), ("nice", 4.0), ("sys", 20.0), ("irq", 1.0), ("softirq", 2.0), ("idle", 7.0)];
+        let all = all.map(|(mode, s)| (format!("os_cpu_{mode}_s"), s)).into_iter();
+        let processes = [("self", "user", 3.0), ("self", "sys", 1.0), ("server", "user", 30.0), ("server", "sys", 9.0)];
+        let processes = processes.map(|(whose, mode, s)| (format!("{whose}_cpu_{mode}_s"), s));
+        Counters(all.chain(processes).collect())
+    }
+
+    #[test]
+    fn foreign_is_what_neither_the_database_nor_we_nor_the_kernels_threads_used() {
+        // User 54 - 33, system 20 - 10 - 6.
+        assert_eq!(foreign_s(&counters(), false, Some(6.0)), Some(25.0));
+        assert_eq!(foreign_s(&counters(), false, None), Some(21.0), "the kernel's threads work in system mode");
+        assert_eq!(foreign_s(&counters(), true, Some(6.0)), Some(64.0), "a database in our process has no other");
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_server_that_cannot_be_seen() {
+        let mut hidden = counters();
+        hidden.0.retain(|name, _| !name.starts_with("server_"));
+        assert_eq!(foreign_s(&hidden, false, Some(6.0)), None);
+        assert!(open(&ProbeContext::default()).is_none());
+        assert!(open(&ProbeContext { in_process: true, ..ProbeContext::default() }).is_some());
+    }
+}

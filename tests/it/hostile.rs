@@ -1,0 +1,567 @@
+//! Texts from outside (names, labels, titles, settings, messages, arguments, catalogues) in every field of every report,
+//! format, comparison, listing and error line: each is shown, and none acts where it is shown.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use dbdyno::analysis::compare::{Side, compare as compare_runs};
+use dbdyno::analysis::price::PriceList;
+use dbdyno::catalog::{Catalog, Group};
+use dbdyno::error::{acts, visible};
+use dbdyno::model::{RunRecord, RunStatus, Test, TestResult};
+use dbdyno::report::document::Code;
+use dbdyno::report::format::junit::Junit;
+use dbdyno::report::{
+    Color, Document, FORMATS, Format, Input, Language, Options, REPORTS, Rendered, RunTests, Statements, Subject,
+    compare,
+};
+use dbdyno::store::Store;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{BufferQueue, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer};
+use quick_xml::events::Event;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::fixture;
+use crate::support::{Desk, Done, finished};
+
+/// For every form.
+const HOSTILE: &[&str] = &[
+    // A terminal: escape sequences, C1, backspace, line ends, directions, what has no width, what XML forbids.
+    "\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}31m\u{7f}\u{8}a\r\nb\u{85}c\u{2028}d\u{2029}\u{b}\u{c}e",
+    "\u{202e}txt.exe\u{2066}\u{200b}\u{feff}\u{ad}\u{e0041}\u{1}\u{fffe}\u{ffff}\u{fdd0}",
+    // A page.
+    "</script><img src=x onerror=alert(1)><script>alert(1)</script>",
+    "<!-- --><svg/onload=alert(1)>]]>&lt;b&gt;&#x1b;<![CDATA[ &#60;script&#62;",
+    "\" onmouseover=\"alert(1)\" x='</title></style></textarea></pre><b>",
+    // Markdown.
+    "[x](javascript:alert(1)) ![x](https://evil.example/x.png) x](javascript:alert(1)) [",
+    "<https://evil.example> https://evil.example www.evil.example ftp://evil.example a|b`c`**d**_e_~~f~~$g$",
+    // A spreadsheet.
+    "=cmd|' /C calc'!A0",
+    "Sheet1!$A$1",
+];
+/// For Markdown and spreadsheets, where a start decides what the whole is.
+const STARTS: &[&str] = &[
+    "# heading",
+    "> quotation",
+    "- item",
+    "1. item",
+    "---",
+    "===",
+    "```\nfence",
+    "~~~",
+    "    indented",
+    "[a]: javascript:alert(1)",
+    "[^1]: note",
+    "\u{301}combining",
+    "+1+cmd",
+    "-1+cmd",
+    "@SUM(A1)",
+    "\t=1+1",
+    "\r=1+1",
+    "=(Sheet1!$A$1)",
+    "_x001B_",
+    "'a/b\\c?d*e[f]:g'",
+];
+const WITH_STARTS: [&str; 3] = ["markdown", "csv", "xlsx"];
+
+/// A value as JSON, and where its strings are that its type lets be anything.
+struct Template {
+    json: Value,
+    free: Vec<String>,
+}
+
+impl Template {
+    fn of<T: Serialize + DeserializeOwned>(value: &T) -> Template {
+        let json = serde_json::to_value(value).unwrap();
+        let mut free = texts(&json);
+        free.retain(|pointer| serde_json::from_value::<T>(before(json.clone(), pointer, "x")).is_ok());
+        Template { json, free }
+    }
+
+    /// The value with `text` before each of them.
+    fn with<T: DeserializeOwned>(&self, text: &str) -> T {
+        let json = self.free.iter().fold(self.json.clone(), |json, pointer| before(json, pointer, text));
+        serde_json::from_value(json).unwrap()
+    }
+}
+
+fn before(mut json: Value, pointer: &str, text: &str) -> Value {
+    let place = json.pointer_mut(pointer).unwrap();
+    *place = Value::String(format!("{text}{}", place.as_str().unwrap()));
+    json
+}
+
+static RUN: LazyLock<Template> = LazyLock::new(|| Template::of(&fixture::run()));
+/// Of every group one, of the ramp two: what a field does to a page does not depend on the number of tests.
+static TESTS: LazyLock<Vec<Template>> = LazyLock::new(|| {
+    let short = |test: &mut TestResult| {
+        test.series.truncate(2);
+        test.snapshots.truncate(2);
+    };
+    let mut tests = fixture::tests();
+    tests.truncate(5);
+    tests.iter_mut().for_each(short);
+    tests.iter().map(Template::of).collect()
+});
+
+/// Where the strings of a JSON value are.
+fn texts(json: &Value) -> Vec<String> {
+    let below = |key: String, value: &Value| texts(value).into_iter().map(move |rest| format!("/{key}{rest}"));
+    match json {
+        Value::String(_) => vec![String::new()],
+        Value::Array(items) => items.iter().enumerate().flat_map(|(at, item)| below(at.to_string(), item)).collect(),
+        Value::Object(fields) => fields.iter().flat_map(|(key, value)| below(key.clone(), value)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn run(text: &str) -> RunRecord {
+    let mut run: RunRecord = RUN.with(text);
+    run.labels.insert(text.into(), text.into());
+    run.disclosure.set("settings", text, text);
+    run.disclosure.set(text, text, text);
+    run
+}
+
+fn tests(text: &str) -> Vec<Test> {
+    let mut tests: Vec<TestResult> = TESTS.iter().map(|test| test.with(text)).collect();
+    for test in &mut tests {
+        test.params.insert(text.into(), text.into());
+        test.window.errors.insert(text.into(), 1);
+        test.counters.0.insert(text.into(), 1.0);
+    }
+    fixture::as_tests(tests)
+}
+
+fn runs(text: &str) -> Input {
+    let other = RunRecord { id: 8, name: Some(format!("{text} other")), ..run(text) };
+    let tests = tests(text);
+    let groups = ["CPU", "SRV", "TP"].map(|id| Group::new(&format!("{text}{id}"), text)).to_vec();
+    let price = PriceList {
+        platform: run(text).name,
+        currency: text.into(),
+        date: text.into(),
+        basis: text.into(),
+        ..PriceList::parse("cores = 2\ncurrency = \"EUR\"\ndate = \"2026\"\n[[product]]\nname = \"p\"\nprice = 1\n")
+            .unwrap()
+    };
+    let runs = [run(text), other].map(|run| RunTests { run, tests: tests.clone() }).to_vec();
+    Input { runs, groups, prices: vec![price], command: text.into(), ..Input::default() }
+}
+
+/// The fixture catalogue with this text in its titles, prose, units and values.
+fn catalogue_in(dir: &Path, text: &str) {
+    let escaped: String = text.chars().map(|character| format!("\\U{:08x}", u32::from(character))).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/catalog");
+    for from in files_in(&root) {
+        let mut content = std::fs::read_to_string(&from).unwrap();
+        if from.extension().is_some_and(|extension| extension == "toml") {
+            for key in ["title = \"", "about = \"", "because = \"", "unit = \"", "code = \"M"] {
+                content = content.replace(key, &format!("{key}{escaped}"));
+            }
+        }
+        let to = dir.join(from.strip_prefix(&root).unwrap());
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::write(to, content).unwrap();
+    }
+}
+
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
+}
+
+fn catalogue(text: &str) -> Input {
+    let dir = tempfile::tempdir().unwrap();
+    catalogue_in(dir.path(), text);
+    let catalog = Catalog::only_dir(dir.path()).unwrap();
+    let code = Code { caption: text.into(), text: format!("select 1\n{text}\n```\n{text}") };
+    let of =
+        |drive: &str, sql| Statements { workload: "MINE-REGION".into(), engine: text.into(), drive: drive.into(), sql };
+    Input { catalog, statements: vec![of(text, Ok(vec![code])), of("", Err(text.into()))], ..Input::default() }
+}
+
+fn input(subject: Subject, text: &str) -> Input {
+    let mut input = match subject {
+        Subject::Catalog => catalogue(text),
+        Subject::Runs | Subject::Tests => runs(text),
+    };
+    if subject == Subject::Tests {
+        input.runs.truncate(1);
+        input.runs[0].tests.truncate(1);
+    }
+    input
+}
+
+/// Every report and comparison of what holds this text everywhere.
+fn documents(text: &str) -> Vec<(String, Document)> {
+    let reports = REPORTS.iter().map(|report| {
+        let mut input = input(report.subject(), text);
+        // Its sentences are in two languages.
+        input.language = if text.len().is_multiple_of(2) { Language::English } else { Language::German };
+        (report.name().to_owned(), report.build(&input))
+    });
+    let (input, names) = (runs(text), [format!("{text} a"), format!("{text} b")]);
+    let side =
+        |at: usize| Side { name: &names[at], run: &input.runs[at].run, tests: &input.runs[at].tests, price: None };
+    let compared = compare_runs(&side(0), &side(1), &[]);
+    let checks = compare::checks(std::slice::from_ref(&compared), 0.01);
+    let document = Document { checks, ..compare::document(&[compared], Language::English) };
+    check_xml("junit", &Junit.render(&document, Options::plain(100)).unwrap().into_text().unwrap());
+    reports.chain([("compare".to_owned(), document)]).collect()
+}
+
+#[test]
+fn no_text_acts_in_any_report_and_format() {
+    let all = FORMATS.iter().copied();
+    HOSTILE.iter().for_each(|text| try_in(text, all.clone()));
+    STARTS.iter().for_each(|text| try_in(text, all.clone().filter(|format| WITH_STARTS.contains(&format.name()))));
+}
+
+fn try_in<'a>(text: &str, formats: impl Iterator<Item = &'a dyn Format> + Clone) {
+    for (name, document) in documents(text) {
+        for format in formats.clone() {
+            check(&format!("{name} as {} of {text:?}", format.name()), format, &document);
+        }
+    }
+}
+
+/// A report of a text that no cell of a workbook holds.
+#[test]
+fn a_text_longer_than_a_cell_is_cut_in_a_workbook() {
+    let long = "x".repeat(40_000);
+    let document = REPORTS.iter().find(|report| report.name() == "datasheet").unwrap().build(&runs(&long));
+    let xlsx = FORMATS.iter().find(|format| format.name() == "xlsx").unwrap();
+    check("datasheet", *xlsx, &document);
+}
+
+fn check(place: &str, format: &dyn Format, document: &Document) {
+    match format.render(document, Options::plain(100)).unwrap_or_else(|error| panic!("{place}: {error}")) {
+        Rendered::Bytes(book) => check_workbook(place, book),
+        Rendered::Text(text) => {
+            let page = text.replace(include_str!("../../assets/echarts/echarts.common.min.js"), "");
+            assert_harmless(place, &page);
+            match format.name() {
+                "text" => {
+                    let colored = format.render(document, Options { width: 100, color: Color::True });
+                    assert_harmless(place, &without_colors(&colored.unwrap().into_text().unwrap()));
+                }
+                "markdown" => check_markdown(place, &text),
+                "csv" => check_csv(place, &text),
+                "html" => check_page(place, &page),
+                "json" => {
+                    let (read, title) = (serde_json::from_str::<Value>(&text).unwrap(), Value::from(&*document.title));
+                    match &document.data {
+                        Some(data) => assert_eq!(&read, data, "{place}"),
+                        None => assert_eq!(read["title"], title, "{place}"),
+                    }
+                }
+                other => panic!("no check of {other}"),
+            }
+        }
+    }
+}
+
+/// No character acts on a terminal.
+#[track_caller]
+fn assert_harmless(place: &str, text: &str) {
+    if let Some(line) = text.lines().find(|line| line.chars().any(acts)) {
+        panic!("{place}: {line:?}");
+    }
+    let separators = ['\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}', '\u{1b}', '\u{9b}'];
+    assert!(!text.contains(separators), "{place}");
+}
+
+fn without_colors(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |plain, part| {
+        let (code, rest) = part.split_once('m').unwrap();
+        assert!(code.chars().all(|character| character.is_ascii_digit() || character == ';'), "{code:?}");
+        plain + rest
+    })
+}
+
+/// Start tags with their attributes, as an HTML parser of others finds them.
+#[derive(Default)]
+struct Tags(RefCell<Vec<Tag>>);
+
+/// A name, and the attributes with their values.
+type Tag = (String, Vec<(String, String)>);
+
+impl TokenSink for Tags {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let Token::TagToken(tag) = token else { return TokenSinkResult::Continue };
+        if tag.kind == TagKind::EndTag {
+            return TokenSinkResult::Continue;
+        }
+        let attributes =
+            tag.attrs.iter().map(|attribute| (attribute.name.local.to_string(), attribute.value.to_string()));
+        self.0.borrow_mut().push((tag.name.to_string(), attributes.collect()));
+        match &*tag.name {
+            "script" => TokenSinkResult::RawData(RawKind::ScriptData),
+            "style" => TokenSinkResult::RawData(RawKind::Rawtext),
+            "title" => TokenSinkResult::RawData(RawKind::Rcdata),
+            _ => TokenSinkResult::Continue,
+        }
+    }
+}
+
+fn tags(html: &str) -> Vec<Tag> {
+    let queue = BufferQueue::default();
+    queue.push_back(html.into());
+    let tokenizer = Tokenizer::new(Tags::default(), Default::default());
+    let _ = tokenizer.feed(&queue);
+    tokenizer.end();
+    tokenizer.sink.0.take()
+}
+
+/// As GitHub shows it, with raw HTML let through and addresses linked: nothing but our own headings, lists and tables.
+fn check_markdown(place: &str, markdown: &str) {
+    let mut options = comrak::Options::default();
+    options.extension.table = true;
+    options.extension.autolink = true;
+    options.extension.strikethrough = true;
+    options.extension.tasklist = true;
+    options.extension.footnotes = true;
+    options.extension.math_dollars = true;
+    options.render.r#unsafe = true;
+    let html = comrak::markdown_to_html(markdown, &options);
+    let known =
+        ["h1", "h2", "h3", "p", "ul", "li", "strong", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"];
+    for (tag, attributes) in tags(&html) {
+        let is_aligned = |(name, _): &(String, String)| name == "align";
+        assert!(known.contains(&tag.as_str()) && attributes.iter().all(is_aligned), "{place}: {tag} {attributes:?}");
+    }
+    let marked = |from: &str| markdown.lines().filter(|line| line.starts_with(from)).count();
+    assert_eq!((html.matches("<h1>").count(), html.matches("<h2>").count()), (1, marked("## ")), "{place}");
+    assert!(html.contains("<h1>") && !html.contains("<li><h") && !html.contains("<li>\n<ul"), "{place}");
+}
+
+/// No field is a formula for a spreadsheet.
+fn check_csv(place: &str, text: &str) {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
+    for field in reader.records().flat_map(|record| record.unwrap().iter().map(String::from).collect::<Vec<_>>()) {
+        let begins = field.trim_start().starts_with(['=', '+', '-', '@']) || field.starts_with(['\t', '\r']);
+        let is_plain = field.len() == 1 || field.replace([',', '%', ' '], "").parse::<f64>().is_ok();
+        assert!(!begins || is_plain, "{place}: {field:?}");
+    }
+}
+
+/// Elements, attributes and addresses of ours only, and each script is ours or data.
+fn check_page(place: &str, page: &str) {
+    let elements = "a body code dd details div dl dt figcaption figure h1 h2 h3 head header html li main meta nav p pre \
+                    script section span style summary table tbody td th thead title tr ul";
+    let attributes =
+        "aria-label charset class content href http-equiv id lang name role scope style tabindex title type";
+    let (elements, attributes): (BTreeSet<&str>, BTreeSet<&str>) =
+        (elements.split_whitespace().collect(), attributes.split_whitespace().collect());
+    for (tag, found) in tags(page) {
+        assert!(elements.contains(tag.as_str()), "{place}: <{tag}>");
+        for (name, value) in found {
+            let fits = match name.as_str() {
+                "href" => value.strip_prefix("#s").is_some_and(|number| number.parse::<usize>().is_ok()),
+                "style" => value.starts_with("background:"),
+                other => attributes.contains(other),
+            };
+            assert!(fits, "{place}: <{tag} {name}={value:?}>");
+        }
+    }
+    for data in page.split("<script type=\"application/json\">").skip(1) {
+        let data = data.split("</script>").next().unwrap();
+        assert!(serde_json::from_str::<Value>(data).is_ok(), "{place}: {data}");
+    }
+    let count = |wanted: &str| tags(page).iter().filter(|(tag, _)| tag == wanted).count();
+    let (charts, scripts) = (count("figure"), count("script"));
+    assert_eq!(scripts, if charts > 0 { charts + 2 } else { 0 }, "{place}");
+}
+
+/// Well-formed, of permitted characters only; gives its elements with their text.
+fn check_xml(place: &str, xml: &str) -> Vec<(String, String)> {
+    let forbidden = |character: &char| !matches!(character, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    assert_eq!(xml.chars().find(forbidden), None, "{place}");
+    let mut reader = quick_xml::Reader::from_str(xml);
+    let mut elements: Vec<(String, String)> = Vec::new();
+    loop {
+        match reader.read_event().unwrap_or_else(|error| panic!("{place}: {error}")) {
+            Event::Start(start) | Event::Empty(start) => {
+                elements.push((String::from_utf8_lossy(start.name().as_ref()).into_owned(), String::new()));
+                for attribute in start.attributes() {
+                    let attribute = attribute.unwrap_or_else(|error| panic!("{place}: {error}"));
+                    let value = attribute
+                        .normalized_value(quick_xml::XmlVersion::Explicit1_0)
+                        .unwrap_or_else(|error| panic!("{place}: {error}"));
+                    assert_eq!(value.chars().find(forbidden), None, "{place}");
+                }
+            }
+            Event::Text(text) => {
+                if let Some((_, content)) = elements.last_mut() {
+                    content.push_str(&text.decode().unwrap());
+                }
+            }
+            Event::Eof => return elements,
+            _ => {}
+        }
+    }
+}
+
+/// Every part is well-formed; there is no formula in a cell, no name of a chart is one, no link leads out.
+fn check_workbook(place: &str, book: Vec<u8>) {
+    let mut archive = zip::ZipArchive::new(Cursor::new(book)).unwrap();
+    for at in 0..archive.len() {
+        let mut part = archive.by_index(at).unwrap();
+        let (name, mut xml) = (part.name().unwrap().into_owned(), String::new());
+        part.read_to_string(&mut xml).unwrap();
+        let elements = check_xml(&format!("{place}: {name}"), &xml);
+        assert!(!xml.contains("TargetMode=\"External\""), "{place}: {name}");
+        let count = |wanted: &str| elements.iter().filter(|(element, _)| element == wanted).count();
+        assert_eq!(count("f"), 0, "{place}: {name} has a formula");
+        assert_eq!(count("c:f"), count("c:xVal") + count("c:yVal"), "{place}: {name} takes a name for a reference");
+        if name.ends_with("sharedStrings.xml") {
+            assert!(elements.iter().all(|(_, text)| !text.chars().any(acts)), "{place}: {name}");
+        }
+    }
+}
+
+fn assert_quiet(place: &str, done: &Done) {
+    assert_harmless(place, &done.stdout);
+    assert_harmless(place, &done.stderr);
+}
+
+/// The results file of a run with this text everywhere, and what the commands say of it.
+#[test]
+fn no_text_of_a_results_file_acts_on_the_terminal() {
+    for text in ["\u{1b}[2J\u{9b}\u{7f}\u{202e}\u{200b}", "a\r\nb\u{85}c\u{2028}d\t", "=1+1|<b>\u{feff}"] {
+        let desk = Desk::new();
+        let mut store = Store::open(&desk.path("results.db")).unwrap();
+        for _ in 0..2 {
+            let id = store.begin_run(&run(text)).unwrap();
+            tests(text).iter().filter_map(Test::measured).for_each(|test| store.save_test(id, test).unwrap());
+            store.finish_run(id, RunStatus::Finished).unwrap();
+        }
+        drop(store);
+        for line in [
+            "runs list",
+            "runs list --format json",
+            "runs show 1",
+            "runs export 1",
+            "report kpm 1",
+            "compare 1 2",
+            "compare 1 2 --format json",
+            "report kpm 1 --color always",
+            "report summary 1 2",
+            "runs delete 1 --yes",
+        ] {
+            let done = desk.run(line);
+            assert_harmless(&format!("{line} {text:?}"), &without_colors(&done.stdout));
+            assert_harmless(line, &done.stderr);
+        }
+        let shown = desk.run("runs show 2 --format json").ok().json();
+        assert_eq!(shown["labels"][text], text, "JSON is exact");
+    }
+}
+
+/// Error lines with arguments from outside: one line, short, and nothing in it acts.
+#[test]
+fn no_argument_acts_or_floods_in_an_error_line() {
+    let long = "x y'\u{1b}z".repeat(2_000);
+    let desk = Desk::new();
+    for text in
+        ["\u{1b}[2J\u{1b}]0;t\u{7}", "\u{9b}1m\u{7f}", "a\r\nb\u{85}c\u{2028}", "\u{202e}\u{2066}\u{200b}", &long]
+    {
+        for before in [
+            "run --workload",
+            "run --suite",
+            "run --size",
+            "run --jobs",
+            "run --label",
+            "run --profile",
+            "run --duration",
+            "run --format",
+            "run --ops",
+            "run --drive",
+            "run --engine-x",
+            "run",
+            "show workload",
+            "show suite",
+            "list",
+            "list workloads --catalog",
+            "list workloads --format",
+            "report",
+            "report kpm",
+            "report kpm --results",
+            "report kpm --price",
+            "compare 1",
+            "compare 1 2 --fail-below",
+            "runs import",
+            "runs show",
+            "runs delete",
+            "check",
+            "load",
+            "clean",
+            "server fetch postgres --version",
+            "export-sql",
+            "completions",
+            "",
+        ] {
+            let mut command = desk.command(before);
+            command.arg(text);
+            let done = finished(command, before);
+            let place = format!("{before} {:?}", &text[..text.len().min(20)]);
+            assert_quiet(&place, &done);
+            assert!(done.code != Some(0) && done.stderr.lines().count() == 1, "{place}: {done:?}");
+            assert!(done.stderr.chars().count() < 600, "{place}: {} {}", done.stderr.len(), done.stderr);
+        }
+    }
+}
+
+/// A catalogue of another's: what it says is shown, and so are its mistakes.
+#[test]
+fn no_text_of_a_catalogue_acts_on_the_terminal() {
+    for text in ["\u{1b}[2J\u{9b}\u{7f}\u{202e}", "a\r\nb\u{85}c\u{2028}d; drop table x;"] {
+        let desk = Desk::new();
+        catalogue_in(&desk.path("mine"), text);
+        // The fixture's engines would hide the counters that the embedded catalogue names.
+        for own in ["engines", "probes"] {
+            std::fs::remove_dir_all(desk.path("mine").join(own)).unwrap();
+        }
+        for line in [
+            "list workloads",
+            "list suites",
+            "list workloads --format json",
+            "show workload MINE-REGION",
+            "show suite OURS",
+            "show workload NOPE",
+            "report catalogue",
+            "check",
+        ] {
+            let done = desk.run(&format!("{line} --catalog {}", desk.path("mine").display()));
+            assert_quiet(&format!("{line} {text:?}"), &done);
+        }
+        let shown =
+            desk.run(&format!("show workload MINE-REGION --catalog {}", desk.path("mine").display())).ok().stdout;
+        let comment = shown.lines().find(|line| line.contains("count the rows")).unwrap();
+        assert!(comment.starts_with("-- ") && comment.contains(&visible(text)), "{comment}");
+        for (from, to) in [
+            ("id = \"MINE-REGION\"", "id = \"MINE\u{9b}\u{202e}\""),
+            ("title =", "ti\\u0041 ="),
+            ("value = \"ops\"", "value = \"o\u{202e}\""),
+        ] {
+            let path = desk.path("mine/workloads/mine/group.toml");
+            let whole = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(&path, whole.replace(from, to)).unwrap();
+            let done = desk.run(&format!("list workloads --catalog {}", desk.path("mine").display()));
+            assert_quiet(from, &done);
+            assert_eq!((done.code, done.stderr.lines().count()), (Some(2), 1), "{from}: {done:?}");
+            std::fs::write(&path, whole).unwrap();
+        }
+    }
+}

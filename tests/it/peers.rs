@@ -1,0 +1,37 @@
+//! `make peers`: interrupted, it leaves no server and no file.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal};
+
+use crate::support::{PRIVATE, column, directory, ended, finished, processes, try_session, until};
+
+/// The program, which `cargo test` has built before, or builds now.
+fn peers() -> PathBuf {
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "--example", "peers"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    finished(build, "cargo build").ok();
+    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("examples/peers")
+}
+
+#[test]
+fn ctrl_c_leaves_no_server_behind() {
+    let dir = directory();
+    let name = dir.path().display().to_string();
+    let mut peers = Command::new(peers());
+    // Minutes of it, as if nobody interrupted it.
+    peers.args(["harness", "--pairs", "1", "--seconds", "600", "--data-dir", &name]).process_group(0);
+    let peers = peers.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let url = PRIVATE[0].url(&dir.path().join(format!("dbdyno-peers-{}", peers.id())));
+    let busy = "select count(*) from pg_stat_activity where state = 'active' and query like '%w_srv_query1%' \
+        and pid <> pg_backend_pid() and now() - query_start > interval '100 ms'";
+    until("a job runs", || try_session(&url).is_some_and(|mut session| column(session.as_mut(), busy) == ["1"]));
+    // As the terminal does it: to the whole group.
+    rustix::process::kill_process_group(Pid::from_child(&peers), Signal::INT).unwrap();
+    let done = ended(peers, "peers");
+    assert!(done.code == Some(130) && done.stderr.contains("interrupted"), "{done:#?}");
+    assert_eq!(processes(&name), Vec::<String>::new());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "left behind");
+}
