@@ -129,7 +129,8 @@ fn tail_of(log: &str) -> String {
     let says_something = |line: &&str| !line.is_empty() && !line.contains("HINT:");
     let marked = log.lines().any(|line| is_error(&line));
     let chosen = log.lines().filter(|line| if marked { is_error(line) } else { !of_statement(line) });
-    let lines = chosen.map(without_stamp).filter(says_something).collect::<Vec<_>>();
+    let mut lines = chosen.map(without_stamp).filter(says_something).collect::<Vec<_>>();
+    lines.dedup(); // each of many sessions may have said the same
     match lines.len().saturating_sub(LOG_LINES_SHOWN) {
         _ if lines.is_empty() => "it wrote no log".into(),
         skipped => lines[skipped..].join("; "),
@@ -204,6 +205,7 @@ mod tests {
         let log = "2026-01-31  6:00:00 0 [Note] InnoDB: x\n2026-01-31  6:00:00 0 [ERROR] unknown variable 'y=1'\n\
                    2026-01-31  6:00:00 0 [ERROR] Aborting\nPlease check all of the above\n";
         assert_eq!(tail_of(log), "unknown variable 'y=1'");
+        assert_eq!(tail_of("FATAL:  down\nFATAL:  down\nFATAL:  down\n"), "FATAL:  down");
         assert_eq!(tail_of(""), "it wrote no log");
     }
 

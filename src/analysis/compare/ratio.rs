@@ -49,9 +49,7 @@ impl Ratio {
         };
         if grown == (better == Better::Higher) { Change::Better } else { Change::Worse }
     }
-}
 
-impl Ratio {
     /// `x3.09 (x2.74 to x3.48)`; without an interval `x3.09`.
     pub fn sentence(&self) -> Sentence {
         self.said("x{ratio~}", "x{ratio~} (x{low~} to x{high~})")
