@@ -96,7 +96,8 @@ fn differs(result: &TestResult, what: &str, counted: f64, expected: f64) -> bool
     let relative = expected.abs() * TOLERANCE;
     let sessions =
         if what == "commits" { SESSION_TRANSACTIONS + TRANSACTIONS_PER_JOB * f64::from(result.jobs) } else { 0.0 };
-    counted < expected - relative.max(MISSED_EVENTS) || counted > expected + relative + slack(result, expected) + sessions
+    counted < expected - relative.max(MISSED_EVENTS)
+        || counted > expected + relative + slack(result, expected) + sessions
 }
 
 /// Events beyond the expected ones that are not ops.
