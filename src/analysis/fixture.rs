@@ -35,6 +35,8 @@ pub(crate) fn result() -> TestResult {
         drive: Drive::Client,
         nodes: 1,
         jobs: 2,
+        server_start: 1,
+        load: 1,
         started_at: "2026-01-01T00:00:00Z".into(),
         window_s: 10.0,
         total_s: 12.0,

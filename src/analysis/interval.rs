@@ -1,14 +1,12 @@
-//! How well a figure is known: the half width of its 95 % interval, measured or absent; and which figures may support a
+//! How well a figure is known: the half width of its interval, measured or absent; and which figures may support a
 //! statement (a best, a rank, a share, a mean, a fitted law, a word of praise): the one judge of it everywhere.
 
 use std::fmt;
 
+use super::spread::{self, Window};
 use crate::model::{Status, Test};
 use crate::stats::summary::t95;
-use crate::stats::summary::{mean, variance};
 
-/// Repetitions from which their spread gives an interval.
-pub const FEWEST_REPETITIONS: usize = 3;
 /// A shorter window has too few seconds for batch means, in s.
 const SHORTEST_WINDOW_S: f64 = 5.0;
 /// Batch means stand on five batches at least; how many there were is not stored.
@@ -19,17 +17,20 @@ const MEDIAN_OVER_MEAN: f64 = 1.2533;
 /// What the interval of a figure was measured from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The spread of so many repetitions (Student's t).
+    /// The spread of so many repetitions: the range of an equal further test (see [`spread`]).
     Repetitions(usize),
-    /// The seconds of one window (batch means).
+    /// The seconds of one window (batch means): the range of its mean.
     Seconds,
 }
 
-/// The 95 % confidence interval of a figure.
+/// The 95 % interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Half width as a fraction of the figure.
     pub fraction: f64,
+    /// Standard error of the figure as a fraction of it, and its degrees of freedom; of repetitions that of the median.
+    pub error: f64,
+    pub freedom: f64,
     pub source: Source,
 }
 
@@ -66,13 +67,15 @@ impl fmt::Display for Unknown {
 pub type Known = Result<Interval, Unknown>;
 
 impl Interval {
-    /// Standard error of the figure as a fraction of it, and its degrees of freedom; of repetitions that of the median.
-    pub fn standard_error(&self) -> Option<(f64, f64)> {
-        let (freedom, factor) = match self.source {
-            Source::Repetitions(count) => (count as f64 - 1.0, MEDIAN_OVER_MEAN),
-            Source::Seconds => (FREEDOM_OF_SECONDS, 1.0),
-        };
-        Some((factor * self.fraction / t95(freedom)?, freedom))
+    /// From the half width of the interval that batch means give.
+    pub fn of_seconds(fraction: f64) -> Interval {
+        let error = t95(FREEDOM_OF_SECONDS).map_or(fraction, |factor| fraction / factor);
+        Interval { fraction, error, freedom: FREEDOM_OF_SECONDS, source: Source::Seconds }
+    }
+
+    /// Half width of the confidence interval of the figure itself, as a fraction of it: what two figures are compared by.
+    pub fn of_mean(&self) -> f64 {
+        t95(self.freedom).map_or(self.fraction, |factor| factor * self.error)
     }
 }
 
@@ -80,30 +83,40 @@ impl Interval {
 pub fn of_test(test: &Test) -> Known {
     let test = test.measured().ok_or(Unknown::Published)?;
     match test.ci_fraction {
-        Some(fraction) => Ok(Interval { fraction, source: Source::Seconds }),
+        Some(fraction) => Ok(Interval::of_seconds(fraction)),
         None if test.window_s < SHORTEST_WINDOW_S => Err(Unknown::ShortWindows(1)),
         None => Err(Unknown::Alike),
     }
 }
 
-/// Of the values of repetitions, which `test` stands for: from their spread if there are three or more, else from the
-/// seconds of that test.
-pub fn of(values: &[f64], test: &Test) -> Known {
-    let count = values.len();
-    if let Some(fraction) = spread(values).filter(|_| count >= FEWEST_REPETITIONS && test.measured().is_some()) {
-        return Ok(Interval { fraction, source: Source::Repetitions(count) });
-    }
-    of_test(test).map_err(|unknown| match unknown {
-        Unknown::ShortWindows(_) => Unknown::ShortWindows(count.max(1)),
-        other => other,
-    })
+/// Of repetitions and their values, which `test` stands for: from their spread if there are enough of them (starts or loads, if those
+/// were repeated), else from the seconds of that test.
+pub fn of(repeats: &[(f64, &Test)], test: &Test) -> Known {
+    repeated(repeats).map_or_else(
+        || {
+            of_test(test).map_err(|unknown| match unknown {
+                Unknown::ShortWindows(_) => Unknown::ShortWindows(repeats.len().max(1)),
+                other => other,
+            })
+        },
+        Ok,
+    )
 }
 
-/// Half width of the 95 % interval of the mean of repetitions, as a fraction of it: t(0.975, n - 1) s / sqrt(n) / mean.
-fn spread(values: &[f64]) -> Option<f64> {
-    let n = values.len() as f64;
-    let half = t95(n - 1.0)? * (variance(values)? / n).sqrt() / mean(values)?.abs();
-    half.is_finite().then_some(half)
+fn repeated(repeats: &[(f64, &Test)]) -> Option<Interval> {
+    let found = spread::of(&windows(repeats))?;
+    let (error, freedom) = (MEDIAN_OVER_MEAN * found.error, found.groups as f64 - 1.0);
+    Some(Interval { fraction: found.next?, error, freedom, source: Source::Repetitions(repeats.len()) })
+}
+
+/// The windows of measured repetitions.
+pub fn windows(repeats: &[(f64, &Test)]) -> Vec<Window> {
+    let window = |(value, test): &(f64, &Test)| {
+        let test = test.measured()?;
+        let within = test.ci_fraction.map(|fraction| Interval::of_seconds(fraction).error);
+        Some(Window { load: test.load, start: test.server_start, value: *value, within })
+    };
+    repeats.iter().filter_map(window).collect()
 }
 
 /// A best, a rank or a mean of fewer figures says nothing: an only figure is not the best of anything.
@@ -132,24 +145,30 @@ mod tests {
         TestResult { ci_fraction, window_s, ..at(1, 100.0) }.into()
     }
 
+    fn repeats<'a>(values: &[f64], test: &'a Test) -> Vec<(f64, &'a Test)> {
+        values.iter().map(|value| (*value, test)).collect()
+    }
+
     #[test]
-    fn three_repetitions_give_students_interval_whatever_their_seconds_say() {
-        // Mean 100, s = 2, t(0.975, 2) = 4.302653: 4.302653 * 2 / sqrt(3) / 100.
+    fn three_repetitions_tell_where_a_further_one_falls_whatever_their_seconds_say() {
+        // Mean 100, s = 2, t(0.975, 2) = 4.302653: 4.302653 * 2 * sqrt(1 + 1/3) / 100.
         let test = with(Some(0.5), 10.0);
-        let found = of(&[98.0, 100.0, 102.0], &test).unwrap();
-        assert!((found.fraction - 0.049_682_75).abs() < 1e-7, "{found:?}");
-        assert_eq!(found.source, Source::Repetitions(3));
-        let (error, freedom) = found.standard_error().unwrap();
-        assert!((error - 1.2533 * 0.02 / 3f64.sqrt()).abs() < 1e-9 && freedom == 2.0);
+        let found = of(&repeats(&[98.0, 100.0, 102.0], &test), &test).unwrap();
+        assert!((found.fraction - 0.099_365_5).abs() < 1e-6, "{found:?}");
+        assert_eq!((found.source, found.freedom), (Source::Repetitions(3), 2.0));
+        assert!((found.error - 1.2533 * 0.02 / 3f64.sqrt()).abs() < 1e-9);
+        assert!((found.of_mean() - 4.302_653 * found.error).abs() < 1e-8);
     }
 
     #[test]
     fn fewer_repetitions_leave_the_seconds_of_the_window_or_nothing() {
         let long = with(Some(0.02), 10.0);
-        assert_eq!(of(&[98.0, 100.0], &long), Ok(Interval { fraction: 0.02, source: Source::Seconds }));
+        assert_eq!(of(&repeats(&[98.0, 100.0], &long), &long), Ok(Interval::of_seconds(0.02)));
+        assert!((Interval::of_seconds(0.02).of_mean() - 0.02).abs() < 1e-12);
         let short = with(None, 2.0);
-        assert_eq!(of(&[100.0], &short), Err(Unknown::ShortWindows(1)));
-        assert_eq!(of(&[98.0, 100.0], &short).unwrap_err().to_string(), "no interval: two short windows");
+        assert_eq!(of(&repeats(&[100.0], &short), &short), Err(Unknown::ShortWindows(1)));
+        let two = of(&repeats(&[98.0, 100.0], &short), &short).unwrap_err();
+        assert_eq!(two.to_string(), "no interval: two short windows");
         let alike = with(None, 10.0);
         assert_eq!(of_test(&alike), Err(Unknown::Alike));
     }
@@ -158,7 +177,7 @@ mod tests {
     fn a_publication_has_none_however_often_it_prints_a_figure() {
         let printed =
             crate::analysis::errata::fixture::test("T1", crate::model::PublishedKind::Point, 1, &[("rows_per_s", 1.0)]);
-        assert_eq!(of(&[98.0, 100.0, 102.0], &printed), Err(Unknown::Published));
+        assert_eq!(of(&repeats(&[98.0, 100.0, 102.0], &printed), &printed), Err(Unknown::Published));
     }
 
     #[test]

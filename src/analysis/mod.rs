@@ -22,6 +22,7 @@ pub mod repetitions;
 mod samples;
 pub mod scaling;
 pub mod scope;
+pub mod spread;
 pub mod tiers;
 pub mod verdict;
 

@@ -109,11 +109,10 @@ pub fn repeated<'a>(tests: &[&'a Test]) -> Vec<Repeated<'a>> {
 
 fn stand_in<'a>(point: &[&'a Test]) -> Repeated<'a> {
     let by_value = by_jobs(point, Test::kpm_value);
-    let values = |repeats: &Vec<(f64, &Test)>| repeats.iter().map(|(value, _)| *value).collect::<Vec<_>>();
     match by_value.first() {
         Some(repeats) if point.len() > 1 => {
             let test = median(repeats).1;
-            Repeated { test, times: point.len(), known: interval::of(&values(repeats), test) }
+            Repeated { test, times: point.len(), known: interval::of(repeats, test) }
         }
         _ => {
             let test = point[point.len() - 1];
@@ -207,16 +206,15 @@ fn ops(test: &Test) -> Option<Figure<'_>> {
 /// One figure per number of jobs, ascending: of repeated tests the one with the median value.
 fn representatives<'a>(tests: &[&'a Test], metric: fn(&'a Test) -> Option<Figure<'a>>) -> Vec<Figure<'a>> {
     let representative = |repeats: &Vec<(f64, &'a Test)>| {
-        let values: Vec<f64> = repeats.iter().map(|(value, _)| *value).collect();
         let figure = metric(median(repeats).1)?;
-        Some(Figure { interval: interval::of(&values, figure.test), ..figure })
+        Some(Figure { interval: interval::of(repeats, figure.test), ..figure })
     };
     by_jobs(tests, |test| Some(metric(test)?.value)).iter().filter_map(representative).collect()
 }
 
 /// The tests with a value per number of jobs, ascending by jobs and by value. What a publication only states is left out
 /// where its run table has a value, and a test of a worse verdict where a number of jobs has one of a better verdict.
-pub(super) fn by_jobs<'a>(tests: &[&'a Test], value: impl Fn(&'a Test) -> Option<f64>) -> Vec<Vec<(f64, &'a Test)>> {
+pub fn by_jobs<'a>(tests: &[&'a Test], value: impl Fn(&'a Test) -> Option<f64>) -> Vec<Vec<(f64, &'a Test)>> {
     let known = |&test: &&'a Test| Some((value(test).filter(|value| value.is_finite())?, test));
     let mut known: Vec<(f64, &Test)> = tests.iter().filter_map(known).collect();
     let has_table = known.iter().any(|(_, test)| !test.is_statement());
@@ -227,7 +225,7 @@ pub(super) fn by_jobs<'a>(tests: &[&'a Test], value: impl Fn(&'a Test) -> Option
 }
 
 /// Of repetitions in ascending order the median one (the lower of two).
-pub(super) fn median<'a>(repeats: &[(f64, &'a Test)]) -> (f64, &'a Test) {
+pub fn median<'a>(repeats: &[(f64, &'a Test)]) -> (f64, &'a Test) {
     repeats[(repeats.len() - 1) / 2]
 }
 

@@ -1,10 +1,11 @@
 //! The tests of a plan, in order: each ramp step is measured, judged and stored before the next begins.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::evict::Evictor;
 use super::probing::Probing;
-use super::schedule::{self, Answers};
+use super::schedule::{self, Answers, Leg, Turn};
 use super::{Event, Sink};
 use crate::analysis::{self, JudgeContext};
 use crate::engine::Database;
@@ -25,6 +26,7 @@ pub struct Measuring<'a> {
     pub facts: &'a dyn Fn(&Selection) -> Facts,
     pub rows: RowFunction,
     pub run_id: i64,
+    pub leg: &'a Leg,
     pub interrupt: &'a Interrupt,
     /// True if the database runs inside our process.
     pub in_process: bool,
@@ -49,35 +51,52 @@ enum RampEnd {
     Stop(RunStatus),
 }
 
+/// How far a run has come.
+pub struct Course {
+    /// Number of the last test.
+    seq: u32,
+    /// What is left of the ramp of each selection; none where it could not be prepared.
+    ramps: Vec<Option<Ramp>>,
+    /// All turns that have not begun.
+    ahead: VecDeque<Turn>,
+}
+
+impl Course {
+    /// Before the first of these legs.
+    pub fn new(plan: &Plan, legs: &[Leg]) -> Course {
+        let ramps = plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
+        Course { seq: 0, ramps, ahead: legs.iter().flat_map(|leg| leg.turns.clone()).collect() }
+    }
+}
+
+/// Judges the repetitions of a run.
+///
+/// # Errors
+/// If a verdict cannot be stored.
+pub fn judge_repetitions(run_id: i64, store: &mut Store) -> Result<()> {
+    for (seq, verdict) in analysis::repetitions::judge(&store.figures(run_id)?) {
+        store.judge_again(run_id, seq, &verdict)?;
+    }
+    Ok(())
+}
+
 impl Measuring<'_> {
-    /// Measures every selection, block by block, then judges the repetitions; returns how the run ended.
+    /// Measures every turn of the leg; returns how it ended.
     ///
     /// # Errors
     /// If a result cannot be stored.
-    pub fn all(&self, probing: &mut Probing<'_>, store: &mut Store) -> Result<RunStatus> {
-        let status = self.blocks(probing, store)?;
-        for (seq, verdict) in analysis::repetitions::judge(&store.figures(self.run_id)?) {
-            store.judge_again(self.run_id, seq, &verdict)?;
-        }
-        Ok(status)
-    }
-
-    fn blocks(&self, probing: &mut Probing<'_>, store: &mut Store) -> Result<RunStatus> {
-        let mut seq = 0;
-        let mut ramps: Vec<Option<Ramp>> =
-            self.plan.selections.iter().map(|selection| Some(selection.ramp.clone())).collect();
-        let turns = schedule::turns(self.plan);
-        for (at, turn) in turns.iter().enumerate() {
+    pub fn all(&self, course: &mut Course, probing: &mut Probing<'_>, store: &mut Store) -> Result<RunStatus> {
+        for turn in &self.leg.turns {
+            course.ahead.pop_front();
             let selection = &self.plan.selections[turn.selection];
-            let Some(ramp) = ramps[turn.selection].as_ref() else { continue };
+            let Some(ramp) = course.ramps[turn.selection].as_ref() else { continue };
             let ramp = schedule::shuffled(ramp, self.plan, turn);
-            let after_s = schedule::turns_s(&self.plan.selections, &ramps, &turns[at + 1..]);
-            match self.ramp(selection, &ramp, turn.answers(), (&mut seq, after_s), probing, store)? {
+            let after_s = schedule::turns_s(&self.plan.selections, &course.ramps, course.ahead.iter());
+            match self.ramp(selection, &ramp, turn.answers(), (&mut course.seq, after_s), probing, store)? {
                 RampEnd::Stop(status) => return Ok(status),
-                RampEnd::Hopeless => ramps[turn.selection] = None,
-                // An automatic ramp is found once: all repetitions have its numbers of jobs.
-                RampEnd::Done(jobs) if turn.block == 1 && !jobs.is_empty() => {
-                    ramps[turn.selection] = Some(Ramp::Fixed(jobs));
+                RampEnd::Hopeless => course.ramps[turn.selection] = None,
+                RampEnd::Done(jobs) if turn.finds_ramp() && !jobs.is_empty() => {
+                    course.ramps[turn.selection] = Some(Ramp::Fixed(jobs));
                 }
                 RampEnd::Done(_) => {}
             }
@@ -178,6 +197,7 @@ impl Measuring<'_> {
     }
 
     fn judged(&self, mut result: TestResult, selection: &Selection, clock_step_s: f64) -> TestResult {
+        (result.server_start, result.load) = (self.leg.server_start, self.leg.load);
         analysis::fill(&mut result);
         analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
         let context = JudgeContext {
@@ -214,7 +234,8 @@ impl Measuring<'_> {
 
     /// Stores the failure; the run goes on if the database still answers.
     fn failed(&self, spec: &TestSpec<'_>, started_at: String, error: &Error, store: &mut Store) -> Result<Step> {
-        let result = failed_test(spec, started_at, error);
+        let (server_start, load) = (self.leg.server_start, self.leg.load);
+        let result = TestResult { server_start, load, ..failed_test(spec, started_at, error) };
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
         let answers = self.database.session().is_ok();

@@ -22,6 +22,7 @@ pub use request::Request;
 pub use run::{
     Campaign, Ended, adapted, data_request, interruptible, lacking, load_with, make_site, run, standard_definition,
 };
+pub use schedule::Fresh;
 
 /// One thing that happened.
 #[derive(Debug)]

@@ -24,7 +24,8 @@ pub enum Keep {
 pub struct Platform {
     pub database: Box<dyn Database>,
     pub engine: &'static dyn Engine,
-    target: Target,
+    to: ConnectTo,
+    access: Access,
     server: Option<PrivateServer>,
     file: Option<EmbeddedFile>,
     keep: Keep,
@@ -61,12 +62,24 @@ impl Platform {
             }
         }
         let database = engine.open(&to, access).map_err(|error| error.at(request.target.label()))?;
-        Ok(Platform { database, engine, target: request.target.clone(), server, file, keep: request.keep })
+        Ok(Platform { database, engine, to, access, server, file, keep: request.keep })
+    }
+
+    /// Starts the private server anew on its files; of any other platform nothing is started anew.
+    ///
+    /// # Errors
+    /// If it does not end or does not start.
+    pub fn restart(&mut self, events: &Sink<'_>) -> Result<()> {
+        let Some(server) = &mut self.server else { return Ok(()) };
+        events(Event::Step("starting the private server anew"));
+        server.restart()?;
+        self.database = self.engine.open(&self.to, self.access).map_err(|error| error.at(self.to.target.label()))?;
+        Ok(())
     }
 
     /// As shown to the user.
     pub fn label(&self) -> String {
-        self.target.label()
+        self.to.target.label()
     }
 
     /// What limits the jobs.
@@ -79,7 +92,7 @@ impl Platform {
     pub fn lasting(&self) -> bool {
         let was_kept = self.server.as_ref().is_some_and(PrivateServer::was_kept);
         let existed = self.file.as_ref().is_some_and(|file| file.existed);
-        let existing = matches!(self.target, Target::Existing { .. });
+        let existing = matches!(self.to.target, Target::Existing { .. });
         existing || self.keep == Keep::Yes || was_kept || existed
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use secrecy::SecretString;
 
 use super::platform::{Keep, is_there};
+use super::schedule::Fresh;
 use crate::catalog::{Catalog, Profile};
 use crate::engine::{self, Engine};
 use crate::error::{Error, Result, quote};
@@ -23,6 +24,8 @@ pub struct Request {
     /// What is to be measured.
     pub plan: plan::Request,
     pub keep: Keep,
+    /// What is made anew for every block of repetitions.
+    pub fresh: Fresh,
     /// What the user typed when a server wanted a password that nothing else gives.
     pub password: Option<SecretString>,
     pub name: Option<String>,

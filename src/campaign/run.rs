@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::evict::{self, Evictor};
-use super::measure::Measuring;
+use super::measure::{Course, Measuring, judge_repetitions};
 use super::platform::Platform;
 use super::probing::Probing;
-use super::schedule::{self, Answers};
+use super::schedule::{self, Answers, Fresh, Leg};
 use super::{Event, Request, Sink, answers};
 use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Table, Watch};
@@ -49,7 +49,7 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     let mut platform = Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
     let result = adapted(campaign, &platform)
         .and_then(|plan| fitting(plan, &platform, campaign.events))
-        .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..*campaign }, &platform, store));
+        .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..*campaign }, &mut platform, store));
     let result = with_last_words(result, &mut platform);
     let closed = platform.close(campaign.events);
     let ended = result?;
@@ -103,15 +103,17 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<(Drive, String)> {
 }
 
 /// Records the run from its begin to its end, also if it fails in between.
-fn recorded(campaign: &Campaign<'_>, platform: &Platform, store: &mut Store) -> Result<Ended> {
-    let mut probing = Probing::new(platform, campaign.catalog, campaign.events)?;
+fn recorded(campaign: &Campaign<'_>, platform: &mut Platform, store: &mut Store) -> Result<Ended> {
+    let probing = Probing::new(platform, campaign.catalog, campaign.events)?;
     let mut record = record(campaign, probing.disclosure().clone());
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
-    if let Some(order) = schedule::described(campaign.plan) {
+    let request = campaign.request;
+    if let Some(order) = schedule::described(campaign.plan, request.fresh, &request.target) {
         (campaign.events)(Event::Note(&order));
     }
-    let outcome = measured(campaign, platform, &mut probing, &mut record, store);
+    let outcome = measured(campaign, platform, probing, &mut record, store);
+    judge_repetitions(record.id, store)?;
     let status = match &outcome {
         Ok(status) => *status,
         Err(error) if error.kind == Kind::Interrupted => RunStatus::Interrupted,
@@ -121,10 +123,37 @@ fn recorded(campaign: &Campaign<'_>, platform: &Platform, store: &mut Store) -> 
     outcome.map(|status| Ended { run_id: record.id, status, last_words: None })
 }
 
-fn measured(
+/// All legs, and what is made anew between them.
+fn measured<'a>(
+    campaign: &Campaign<'a>,
+    platform: &mut Platform,
+    probing: Probing<'a>,
+    record: &mut RunRecord,
+    store: &mut Store,
+) -> Result<RunStatus> {
+    let legs = schedule::legs(campaign.plan, campaign.request.fresh, &campaign.request.target);
+    let (mut course, mut first) = (Course::new(campaign.plan, &legs), Some(probing));
+    for (at, leg) in legs.iter().enumerate() {
+        if at > 0 {
+            platform.restart(campaign.events)?;
+        }
+        let new = || Probing::new(platform, campaign.catalog, campaign.events);
+        let mut probing = first.take().map_or_else(new, Ok)?;
+        let after = legs.get(at + 1);
+        let status = measured_leg(campaign, platform, (leg, after), (&mut course, &mut probing), record, store)?;
+        if status != RunStatus::Finished {
+            return Ok(status);
+        }
+    }
+    Ok(RunStatus::Finished)
+}
+
+/// One leg, on its data; if the next one wants them anew they go at its end.
+fn measured_leg(
     campaign: &Campaign<'_>,
     platform: &Platform,
-    probing: &mut Probing<'_>,
+    (leg, after): (&Leg, Option<&Leg>),
+    (course, probing): (&mut Course, &mut Probing<'_>),
     record: &mut RunRecord,
     store: &mut Store,
 ) -> Result<RunStatus> {
@@ -135,9 +164,11 @@ fn measured(
     let loaded = load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
     let block_bytes = probing.block_bytes();
     probing.attach(platform, campaign.catalog)?;
-    record.loads.clone_from(&loaded.loads);
-    record.data_set_id = Some(loaded.data_set_id.clone());
-    store.update_run(record)?;
+    if record.data_set_id.is_none() {
+        record.loads.clone_from(&loaded.loads);
+        record.data_set_id = Some(loaded.data_set_id.clone());
+        store.update_run(record)?;
+    }
     let facts = |selection: &Selection| {
         let mut facts = loaded.facts_for(&selection.tables);
         let block_bytes = loaded.block_bytes(&selection.tables).or(block_bytes);
@@ -150,6 +181,7 @@ fn measured(
         facts: &facts,
         rows: row_function(campaign.plan),
         run_id: record.id,
+        leg,
         interrupt: campaign.interrupt,
         in_process: platform.engine.capabilities().in_process,
         prepare: &|selection, answers| {
@@ -165,7 +197,11 @@ fn measured(
         },
         events: campaign.events,
     };
-    measuring.all(probing, store)
+    let status = measuring.all(course, probing, store)?;
+    if status == RunStatus::Finished && after.is_some_and(|next| next.load != leg.load) {
+        dataset::drop_all(&site, &lock)?;
+    }
+    Ok(status)
 }
 
 /// The standard data set's definition.
@@ -276,6 +312,15 @@ pub(super) fn row_function(plan: &Plan) -> RowFunction {
     RowFunction { table_rows: table_rows("big", plan.size_gb), seed: plan.seed }
 }
 
+/// The plan as stored, with what is made anew.
+fn described(plan: &Plan, fresh: Fresh) -> serde_json::Value {
+    let mut described = crate::plan::describe(plan);
+    if let Some((all, name)) = described.as_object_mut().zip(fresh.name()) {
+        all.insert("fresh".into(), name.into());
+    }
+    described
+}
+
 fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
     let (plan, request) = (campaign.plan, campaign.request);
     RunRecord {
@@ -296,7 +341,7 @@ fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
         size_gb: Some(plan.size_gb),
         data_set_id: None,
         disclosure,
-        plan: crate::plan::describe(plan),
+        plan: described(plan, request.fresh),
         loads: Vec::new(),
     }
 }

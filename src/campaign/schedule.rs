@@ -5,7 +5,8 @@
 //! Ramps stay together in a block, so that a workload's tables are read into the cache once per block. A run without
 //! repetitions keeps the order of its plan.
 
-use crate::model::{Plan, Ramp, Selection};
+use crate::error::{Error, Result};
+use crate::model::{Plan, Ramp, Selection, Target};
 use crate::stats::keys::KeyStream;
 
 /// Connecting, preparing, snapshots and teardown of one test.
@@ -20,20 +21,89 @@ pub enum Answers {
     Known,
 }
 
+/// What is made anew for every block of repetitions, so that the parts of the spread can be told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fresh {
+    #[default]
+    Nothing,
+    /// A block is a start of the private server, in which every test runs twice.
+    Server,
+    /// A block is a load of the data, with two starts of the private server: every test runs twice in the first and once in
+    /// the second.
+    Data,
+}
+
+impl Fresh {
+    /// As stored.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Fresh::Nothing => None,
+            Fresh::Server => Some("server"),
+            Fresh::Data => Some("data"),
+        }
+    }
+
+    /// Refuses what cannot be made anew.
+    ///
+    /// # Errors
+    /// Of usage: the target is not ours, or runs in our process, or nothing is repeated.
+    pub fn check(self, target: &Target, plan: &Plan) -> Result<()> {
+        let no = |what: &str, advice: &str| Err(Error::usage("--fresh", what).advise(advice));
+        match (self, target) {
+            (Fresh::Nothing, _) => Ok(()),
+            (_, Target::Existing { .. }) => {
+                no("an existing server is not started anew", "name an engine instead of a URL for a private server")
+            }
+            (Fresh::Server, Target::Embedded { .. }) => no("an embedded database has no server", "use --fresh data"),
+            _ if blocks(plan) < 2 => no("nothing is repeated", "add --repeat 3"),
+            _ => Ok(()),
+        }
+    }
+
+    /// How often a block starts the server, and in each start every test runs so often.
+    fn rounds(self, target: &Target) -> &'static [u32] {
+        match (self, target) {
+            (Fresh::Nothing, _) => &[1],
+            (Fresh::Data, Target::Private { .. }) => &[2, 1],
+            (Fresh::Data | Fresh::Server, _) => &[2],
+        }
+    }
+}
+
 /// A ramp's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// From 1.
     pub block: u32,
+    /// Within the block, from 1: a block in which tests run several times runs each once before any again.
+    pub round: u32,
     /// Index into the plan's selections.
     pub selection: usize,
 }
 
 impl Turn {
+    fn is_first(&self) -> bool {
+        (self.block, self.round) == (1, 1)
+    }
+
     /// Answers are checked before the first test of a workload.
     pub fn answers(&self) -> Answers {
-        if self.block == 1 { Answers::Check } else { Answers::Known }
+        if self.is_first() { Answers::Check } else { Answers::Known }
     }
+
+    /// An automatic ramp is found once: all repetitions have its numbers of jobs.
+    pub fn finds_ramp(&self) -> bool {
+        self.is_first()
+    }
+}
+
+/// Turns on one start of the server and one load of the data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leg {
+    /// Numbers within the run, from 1.
+    pub load: u32,
+    pub server_start: u32,
+    pub turns: Vec<Turn>,
 }
 
 fn blocks(plan: &Plan) -> u32 {
@@ -41,13 +111,43 @@ fn blocks(plan: &Plan) -> u32 {
 }
 
 /// The order in a sentence; none for a run without repetitions.
-pub fn described(plan: &Plan) -> Option<String> {
+pub fn described(plan: &Plan, fresh: Fresh, target: &Target) -> Option<String> {
     let (most, seed) = (blocks(plan), plan.seed);
-    (most > 1)
-        .then(|| format!("{most} blocks: every test once before any test repeats, in an order given by seed {seed}"))
+    let anew = match (fresh, target) {
+        (Fresh::Nothing, _) => "",
+        (Fresh::Server, _) => "; each block starts the server anew and runs every test twice",
+        (Fresh::Data, Target::Private { .. }) => {
+            "; each block loads the data anew and runs every test twice, and once more after a new start of the server"
+        }
+        (Fresh::Data, _) => "; each block loads the data anew and runs every test twice",
+    };
+    let order = "every test once before any test repeats, in an order given by seed";
+    (most > 1).then(|| format!("{most} blocks: {order} {seed}{anew}"))
 }
 
-/// All turns in order, within a block in an order drawn from the run's seed.
+/// All turns in order, in legs between which something is made anew.
+pub fn legs(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Leg> {
+    if fresh == Fresh::Nothing {
+        return vec![Leg { load: 1, server_start: 1, turns: turns(plan) }];
+    }
+    let starts = fresh.rounds(target);
+    let of_block = |block: u32| {
+        let own: Vec<Turn> = turns(plan).into_iter().filter(|turn| turn.block == block).collect();
+        let leg = move |(at, rounds): (usize, &u32)| {
+            let turns = (1..=*rounds).flat_map(|round| {
+                let round = round + starts[..at].iter().sum::<u32>();
+                own.iter().map(move |turn| Turn { round, ..*turn })
+            });
+            let load = if fresh == Fresh::Data { block } else { 1 };
+            let server_start = (block - 1) * starts.len() as u32 + at as u32 + 1;
+            Leg { load, server_start, turns: turns.collect() }
+        };
+        starts.iter().enumerate().map(leg).collect::<Vec<_>>()
+    };
+    (1..=blocks(plan)).flat_map(of_block).collect()
+}
+
+/// All turns in order, if nothing is made anew; within a block in an order drawn from the run's seed.
 pub fn turns(plan: &Plan) -> Vec<Turn> {
     let most = blocks(plan);
     let block = |block: u32| {
@@ -56,7 +156,7 @@ pub fn turns(plan: &Plan) -> Vec<Turn> {
         if most > 1 {
             shuffle(&mut own, &mut KeyStream::for_job(plan.seed, block));
         }
-        own.into_iter().map(move |selection| Turn { block, selection }).collect::<Vec<_>>()
+        own.into_iter().map(move |selection| Turn { block, round: 1, selection }).collect::<Vec<_>>()
     };
     (1..=most).flat_map(block).collect()
 }
@@ -66,7 +166,8 @@ pub fn shuffled(ramp: &Ramp, plan: &Plan, turn: &Turn) -> Ramp {
     match ramp {
         Ramp::Fixed(jobs) if plan.selections[turn.selection].repeat > 1 => {
             let mut jobs = jobs.clone();
-            let stream = turn.block.wrapping_add((turn.selection as u32 + 1) << 16);
+            let stream =
+                turn.block.wrapping_add((turn.selection as u32 + 1) << 16).wrapping_add((turn.round - 1) << 12);
             shuffle(&mut jobs, &mut KeyStream::for_job(plan.seed, stream));
             Ramp::Fixed(jobs)
         }
@@ -107,12 +208,12 @@ pub fn all_tests(selection: &Selection) -> u32 {
 
 /// Expected seconds of the turns that have not begun; `ramps` are those of the selections as far as they are known, none
 /// where nothing more is run.
-pub fn turns_s(selections: &[Selection], ramps: &[Option<Ramp>], turns: &[Turn]) -> f64 {
+pub fn turns_s<'a>(selections: &[Selection], ramps: &[Option<Ramp>], turns: impl Iterator<Item = &'a Turn>) -> f64 {
     let turn_s = |turn: &Turn| {
         let tests = ramps[turn.selection].as_ref().map_or(0, tests);
         f64::from(tests) * test_s(&selections[turn.selection])
     };
-    turns.iter().map(turn_s).sum()
+    turns.map(turn_s).sum()
 }
 
 #[cfg(test)]
@@ -159,11 +260,59 @@ mod tests {
         assert_eq!(turns.last(), Some(&(3, 1)));
     }
 
+    fn private() -> Target {
+        Target::Private { engine: "one".into(), data_dir: "d".into(), server_bin: None, port: None }
+    }
+
+    fn embedded() -> Target {
+        Target::Embedded { engine: "one".into(), data_dir: "d".into() }
+    }
+
+    /// Load, start, and the turns of each leg.
+    type Shape = (u32, u32, Vec<(u32, u32, usize)>);
+
+    fn shape(plan: &Plan, fresh: Fresh, target: &Target) -> Vec<Shape> {
+        let turn = |turn: &Turn| (turn.block, turn.round, turn.selection);
+        legs(plan, fresh, target)
+            .iter()
+            .map(|leg| (leg.load, leg.server_start, leg.turns.iter().map(turn).collect()))
+            .collect()
+    }
+
+    #[test]
+    fn a_block_on_a_fresh_server_runs_every_test_twice_and_on_fresh_data_once_more_after_a_start() {
+        let plan = plan(&[2], 42);
+        assert_eq!(shape(&plan, Fresh::Nothing, &private()), [(1, 1, vec![(1, 1, 0), (2, 1, 0)])]);
+        let on_servers = [(1, 1, vec![(1, 1, 0), (1, 2, 0)]), (1, 2, vec![(2, 1, 0), (2, 2, 0)])];
+        assert_eq!(shape(&plan, Fresh::Server, &private()), on_servers);
+        let first = [(1, 1, vec![(1, 1, 0), (1, 2, 0)]), (1, 2, vec![(1, 3, 0)])];
+        let second = [(2, 3, vec![(2, 1, 0), (2, 2, 0)]), (2, 4, vec![(2, 3, 0)])];
+        assert_eq!(shape(&plan, Fresh::Data, &private()), [first, second].concat());
+        let embedded = shape(&plan, Fresh::Data, &embedded());
+        assert_eq!(embedded, [(1, 1, vec![(1, 1, 0), (1, 2, 0)]), (2, 2, vec![(2, 1, 0), (2, 2, 0)])]);
+        let answers: Vec<Answers> =
+            legs(&plan, Fresh::Data, &private()).iter().flat_map(|leg| leg.turns.iter().map(Turn::answers)).collect();
+        assert_eq!(answers.iter().filter(|one| **one == Answers::Check).count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_made_anew_is_refused() {
+        let existing = Target::Existing { engine: "one".into(), url: "one://h".into() };
+        let refused =
+            |fresh: Fresh, target: &Target, repeat| fresh.check(target, &plan(&[repeat], 1)).unwrap_err().what;
+        assert_eq!(refused(Fresh::Data, &existing, 3), "an existing server is not started anew");
+        assert_eq!(refused(Fresh::Server, &embedded(), 3), "an embedded database has no server");
+        assert_eq!(refused(Fresh::Data, &private(), 1), "nothing is repeated");
+        for (fresh, target) in [(Fresh::Nothing, existing), (Fresh::Data, embedded()), (Fresh::Server, private())] {
+            fresh.check(&target, &plan(&[2], 1)).unwrap();
+        }
+    }
+
     #[test]
     fn fixed_ramps_are_shuffled_and_automatic_ones_climb() {
         let plan = plan(&[3], 42);
         let jobs: Vec<u32> = (1..=20).collect();
-        let turn = Turn { block: 2, selection: 0 };
+        let turn = Turn { block: 2, round: 1, selection: 0 };
         let Ramp::Fixed(drawn) = shuffled(&Ramp::Fixed(jobs.clone()), &plan, &turn) else { panic!() };
         assert_ne!(drawn, jobs);
         let mut sorted = drawn;
@@ -183,9 +332,9 @@ mod tests {
     fn repetitions_count_by_the_ramp_that_was_found() {
         let selections = plan(&[3, 1], 42).selections;
         let one_s = test_s(&selections[0]);
-        let turns = [(2, 0), (3, 0), (1, 1)].map(|(block, selection)| Turn { block, selection });
+        let turns = [(2, 0), (3, 0), (1, 1)].map(|(block, selection)| Turn { block, round: 1, selection });
         let ramps = [Some(Ramp::Fixed(vec![1, 2])), Some(Ramp::Auto { from: 1, max: 16 })];
-        assert!((turns_s(&selections, &ramps, &turns) - (2.0 + 2.0 + 5.0) * one_s).abs() < 1e-9);
-        assert!((turns_s(&selections, &[None, ramps[0].clone()], &turns) - 2.0 * one_s).abs() < 1e-9);
+        assert!((turns_s(&selections, &ramps, turns.iter()) - (2.0 + 2.0 + 5.0) * one_s).abs() < 1e-9);
+        assert!((turns_s(&selections, &[None, ramps[0].clone()], turns.iter()) - 2.0 * one_s).abs() < 1e-9);
     }
 }

@@ -269,6 +269,13 @@ pub struct CompareArgs {
     pub language: Language,
 }
 
+/// What is made anew for each block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FreshArg {
+    Server,
+    Data,
+}
+
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DriveArg {
@@ -331,9 +338,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_OPS))]
     pub ops: Option<u64>,
     /// Run every test N times: each once, in an order shuffled by the seed, before any repeats. The median
-    /// counts; from 3 on the interval is over the repetitions [default: the suite's, else 1]
+    /// counts; from 3 on the interval is that of a further equal test [default: the suite's, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: Option<u32>,
+    /// With --repeat: start the private server anew for each block, or load the data anew as well. Tells the parts of the
+    /// spread; a block then runs every test two or three times
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub fresh: Option<FreshArg>,
     /// Time dropped before the window
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Seconds>,

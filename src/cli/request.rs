@@ -5,11 +5,11 @@ use std::io::IsTerminal;
 
 use secrecy::SecretString;
 
-use super::args::{DriveArg, RunArgs, TargetArgs};
+use super::args::{DriveArg, FreshArg, RunArgs, TargetArgs};
 use super::context::Context;
 use super::values::Label;
 use super::{paths, target};
-use crate::campaign::{Keep, Request};
+use crate::campaign::{Fresh, Keep, Request};
 use crate::catalog::{Catalog, Profile, Suite};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
@@ -66,6 +66,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         size_is_of_profile: given_gb.is_none(),
         plan,
         keep: if args.keep { Keep::Yes } else { Keep::No },
+        fresh: Fresh::Nothing,
         password: None,
         name: None,
         labels: BTreeMap::new(),
@@ -92,7 +93,12 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         time_scale: time_scale(args)?,
         ..request.plan
     };
-    Ok(Request { plan, name: args.name.clone(), labels, ..request })
+    let fresh = match args.fresh {
+        None => Fresh::Nothing,
+        Some(FreshArg::Server) => Fresh::Server,
+        Some(FreshArg::Data) => Fresh::Data,
+    };
+    Ok(Request { plan, fresh, name: args.name.clone(), labels, ..request })
 }
 
 /// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it

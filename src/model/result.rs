@@ -152,6 +152,11 @@ pub struct TestResult {
     pub drive: Drive,
     pub nodes: u32,
     pub jobs: u32,
+    /// Number of the server's start in the run, and of the load of the data: repetitions can have one each.
+    #[serde(default = "first")]
+    pub server_start: u32,
+    #[serde(default = "first")]
+    pub load: u32,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Seconds of the window, from open to close.
@@ -193,6 +198,10 @@ pub struct TestResult {
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
     #[serde(default)]
     pub facts: BTreeMap<String, f64>,
+}
+
+fn first() -> u32 {
+    1
 }
 
 /// A load as a result of its own.
@@ -362,6 +371,8 @@ impl TestResult {
             drive,
             nodes: 1,
             jobs: 0,
+            server_start: 1,
+            load: 1,
             started_at,
             window_s: 0.0,
             total_s: 0.0,

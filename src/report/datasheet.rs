@@ -4,7 +4,7 @@ use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::METRICS;
-use super::{Input, Language, Report, RunTests};
+use super::{Input, Language, Report, RunTests, spread};
 use crate::analysis::ramp;
 use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
 
@@ -64,6 +64,7 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
         false => vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(kpms(input, data))],
     };
     sections.push(section("Key performance metrics", kpms));
+    sections.extend(spread::blocks(language, data).map(|blocks| section("Spread of repetitions", blocks)));
     sections.push(section("How it was made", vec![Block::Facts(origin(language, &data.run))]));
     sections
 }
@@ -157,7 +158,12 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
         false => language.say("{shortest} to {longest} s", &[("shortest", &shortest), ("longest", &longest)]),
     };
     let times = most.to_string();
-    let repeated = (most > 1).then(|| language.say("every test up to {times} times, in blocks", &[("times", &times)]));
+    let repeated = match run.plan["fresh"].as_str() {
+        Some("data") => "{times} blocks, each on data loaded anew",
+        Some(_) => "{times} blocks, each on a server started anew",
+        None => "every test up to {times} times, in blocks",
+    };
+    let repeated = (most > 1).then(|| language.say(repeated, &[("times", &times)]));
     let note = run.plan["note"].as_str().map(|note| language.phrase(note));
     let more: Vec<String> = repeated.into_iter().chain(note).collect();
     (!more.is_empty()).then(|| format!("{length}; {}", more.join("; ")))

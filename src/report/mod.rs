@@ -21,6 +21,7 @@ mod ramps;
 pub mod run_json;
 pub mod scaling;
 pub mod shade;
+mod spread;
 pub mod summary;
 mod test_charts;
 pub mod test_page;

@@ -101,6 +101,11 @@ struct Test<'a> {
     drive: Drive,
     nodes: u32,
     jobs: Option<u32>,
+    /// Numbers within the run; of a measured test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_start: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load: Option<u32>,
     started_at: Option<&'a str>,
     elapsed_s: f64,
     ops: u64,
@@ -150,6 +155,8 @@ impl<'a> Test<'a> {
             drive: test.drive(),
             nodes: test.nodes(),
             jobs: test.jobs(),
+            server_start: result.map(|result| result.server_start),
+            load: result.map(|result| result.load),
             started_at: result.map_or(run.started_at.as_deref(), |result| Some(&result.started_at)),
             elapsed_s: elapsed_s.unwrap_or_default(),
             ops: window.ops,

@@ -239,9 +239,22 @@ impl PrivateServer {
         self.kind.configure(&self.place, &options.settings)?;
         // It inherits our limit of open files, and not every server raises its own.
         allow_files(fit::files_of_server(&options.settings, self.kind.session_settings()));
+        self.spawn(account)
+    }
+
+    fn spawn(&mut self, account: Option<&Account>) -> Result<()> {
         let daemon = Daemon::spawn(self.kind.run(&self.binaries, &self.place), &self.place.home, account)?;
         self.daemon = Some(daemon);
         self.await_ready()
+    }
+
+    /// Stops the server and starts it again on its files, with its settings.
+    ///
+    /// # Errors
+    /// If it does not end, or does not start.
+    pub fn restart(&mut self) -> Result<()> {
+        self.stop()?;
+        self.spawn(account_for_server(self.kind.account())?.as_ref())
     }
 
     fn check_version(&self) -> Result<()> {

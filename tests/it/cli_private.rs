@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::cli_run::places;
 use crate::support::{Desk, PRIVATE, TINY, assert_run_schema, column, finished, processes, try_session_of};
 
 const ARGS: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 400ms";
@@ -24,6 +25,23 @@ fn a_private_server_is_used_and_nothing_is_left() {
         let client = desk.run(&format!("run {engine} {ARGS} --drive client --format json --quiet")).ok();
         assert_eq!(client.json()["tests"][0]["drive"], "client");
         assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_server_and_its_data_are_made_anew_for_each_block() {
+    const SHORT: &str = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 200ms --repeat 2";
+    for server in PRIVATE {
+        let desk = Desk::new();
+        let run = desk.run(&format!("run {} {SHORT} --fresh data --format json", server.engine)).ok();
+        assert_run_schema(&run.json());
+        assert_eq!(places(&run.json()), [(1, 1), (1, 1), (1, 2), (2, 3), (2, 3), (2, 4)]);
+        assert_eq!(run.stderr.matches("the private server anew").count(), 3, "{}", run.stderr);
+        assert_eq!(run.stderr.matches("small: 16,000 rows in").count(), 2, "{}", run.stderr);
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        let starts = desk.run(&format!("run {} {SHORT} --fresh server --format json", server.engine)).ok();
+        assert_eq!(places(&starts.json()), [(1, 1), (1, 1), (1, 2), (1, 2)]);
         assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
     }
 }

@@ -239,3 +239,29 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     assert!(!rows.is_empty() && rows.iter().all(|row| row["difference"] == "~"), "{rows:#?}");
     desk.run("run sqlite --repeat 0").fails(2, &["--repeat"]);
 }
+
+/// The tests of a run as (load, server start), in order.
+pub fn places(document: &serde_json::Value) -> Vec<(u64, u64)> {
+    let number = |test: &serde_json::Value, name: &str| test[name].as_u64().unwrap();
+    document["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|test| (number(test, "load"), number(test, "server_start")))
+        .collect()
+}
+
+#[test]
+fn fresh_data_tell_what_a_load_changes() {
+    let desk = Desk::new();
+    let done = desk.run(&format!("run sqlite {TINY} --repeat 3 --fresh data --name f --format json")).ok();
+    assert_eq!(places(&done.json()), [1, 1, 2, 2, 3, 3].map(|block| (block, block)));
+    assert_eq!(done.stderr.matches("small: 16,000 rows in").count(), 3, "each block loads: {}", done.stderr);
+    let sheet = desk.run("report datasheet f --format markdown").ok().stdout;
+    let line = sheet.lines().skip_while(|line| !line.contains("between loads")).nth(2).unwrap();
+    assert!(line.contains("| SRV-QUERY1 | 1 | 6 |"), "{sheet}");
+    assert!(!sheet.contains("indicative"), "three loads have an interval: {sheet}");
+    assert!(desk.data_entries().is_empty(), "{:?}", desk.data_entries());
+    desk.run(&format!("run sqlite {TINY} --repeat 2 --fresh server")).fails(2, &["--fresh", "has no server"]);
+    desk.run(&format!("run sqlite {TINY} --fresh data")).fails(2, &["--fresh", "add --repeat"]);
+}

@@ -264,6 +264,7 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
         size_is_of_profile: false,
         plan: request(target.engine(), Drive::Client, String::new()),
         keep: Keep::No,
+        fresh: campaign::Fresh::Nothing,
         password: None,
         name: None,
         labels: BTreeMap::new(),

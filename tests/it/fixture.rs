@@ -181,6 +181,8 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         drive: Drive::Database,
         nodes: 1,
         jobs,
+        server_start: 1,
+        load: 1,
         started_at: format!("2026-03-02T20:15:{seq:02}Z"),
         window_s,
         total_s: 12.1,

@@ -125,8 +125,9 @@ pub fn readings<'a>(tests: &[&'a Test], metric: &Metric, kind: PublishedKind) ->
     let own: Vec<&Test> = tests.iter().filter(|test| !test.is_statement() || test.states(kind)).copied().collect();
     let reading = |repeats: Vec<(f64, &'a Test)>| {
         let (value, test) = ramp::median(&repeats);
-        let (values, tests): (Vec<f64>, Vec<&Test>) = repeats.into_iter().unzip();
-        Reading { jobs: test.jobs(), value, test, known: interval::of(&values, test), tests, passed_over: None }
+        let (known, jobs) = (interval::of(&repeats, test), test.jobs());
+        let tests = repeats.into_iter().map(|(_, test)| test).collect();
+        Reading { jobs, value, test, known, tests, passed_over: None }
     };
     ramp::by_jobs(&own, value).into_iter().map(reading).collect()
 }

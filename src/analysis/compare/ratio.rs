@@ -94,20 +94,16 @@ impl Serialize for Ratio {
 }
 
 fn span(ratio: f64, base: &Interval, other: &Interval) -> Span {
-    let factor = base.fraction.hypot(other.fraction).exp();
+    let factor = base.of_mean().hypot(other.of_mean()).exp();
     Span { low: ratio / factor, high: ratio * factor, p: p_value(ratio, base, other) }
 }
 
 /// Welch's t test on the logarithms, with Satterthwaite's degrees of freedom.
 fn p_value(ratio: f64, base: &Interval, other: &Interval) -> f64 {
-    let p = || {
-        let ((own, own_freedom), (foreign, foreign_freedom)) = (base.standard_error()?, other.standard_error()?);
-        let error = own.hypot(foreign);
-        let freedom = error.powi(4) / (own.powi(4) / own_freedom + foreign.powi(4) / foreign_freedom);
-        two_sided_p(ratio.ln() / error, freedom)
-    };
+    let error = base.error.hypot(other.error);
+    let freedom = error.powi(4) / (base.error.powi(4) / base.freedom + other.error.powi(4) / other.freedom);
     // Figures without any spread differ for certain, or are the same.
-    p().unwrap_or(if ratio == 1.0 { 1.0 } else { 0.0 })
+    two_sided_p(ratio.ln() / error, freedom).unwrap_or(if ratio == 1.0 { 1.0 } else { 0.0 })
 }
 
 /// Marks the rows whose difference stands among all of them: Holm's step-down at a family-wise level of 5 %, over the
@@ -131,7 +127,7 @@ mod tests {
     use crate::model::Test;
 
     fn of_seconds(fraction: f64) -> interval::Known {
-        Ok(Interval { fraction, source: interval::Source::Seconds })
+        Ok(Interval::of_seconds(fraction))
     }
 
     fn ratio_of(base: (f64, interval::Known), other: (f64, interval::Known)) -> Ratio {
@@ -148,7 +144,9 @@ mod tests {
     }
 
     fn spread(values: &[f64]) -> (f64, interval::Known) {
-        (values[values.len() / 2], interval::of(values, &at(1, 1.0).into()))
+        let test = at(1, 1.0).into();
+        let repeats: Vec<_> = values.iter().map(|value| (*value, &test)).collect();
+        (values[values.len() / 2], interval::of(&repeats, &test))
     }
 
     #[test]

@@ -141,7 +141,7 @@ fn service_row(context: &Context, pair: &Pair<'_>, kind: Kind) -> Option<Row> {
 }
 
 fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
-    let times: Vec<f64> = reading.tests.iter().filter_map(|test| service_ms(test)).collect();
+    let times: Vec<_> = reading.tests.iter().filter_map(|test| Some((service_ms(test)?, *test))).collect();
     Some(Reading { value: service_ms(reading.test)?, known: interval::of(&times, reading.test), ..reading })
 }
 

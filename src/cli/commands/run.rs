@@ -27,6 +27,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     let catalog = context.catalog()?;
     let request = request::of_run(&catalog, args)?;
     let plan = request.plan(&catalog)?;
+    request.fresh.check(&request.target, &plan)?;
     request::check_fit(&catalog, &request, &plan)?;
     let mut store = context.store()?;
     let interrupt = interrupt()?;
