@@ -31,6 +31,7 @@ pub fn workload(lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selec
         warmup_s: Some(WARMUP_S),
         duration_s: Some(seconds),
         ops_per_job: None,
+        redo_disturbed: 0,
         repeat: None,
         time_scale: 1.0,
         size_gb: Some(LOOKUP_GB),

@@ -7,6 +7,7 @@ use super::kpm::counter_per_s;
 use super::kpm::mean_service_s;
 use super::published;
 use super::tiers::{self, DEVICE_READ_BYTES, Tiers, device_read_bytes};
+use super::unsteady;
 use crate::model::{Sentence, Test, TestResult};
 
 /// Fact with the size of a database block in bytes, for MB/s from block counts.
@@ -74,6 +75,8 @@ const FIGURES: &[Definition] = &[
     ("cpu_iowait_pct", "CPU iow", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_iowait_s")),
     ("cpu_steal_pct", "CPU steal", "%", |r| cpu::share_pct(&r.window_counters, "os_cpu_steal_s")),
     ("cpu_foreign_pct", "CPU others", "%", |r| cpu::foreign_pct(&r.window_counters)),
+    ("cpu_speed_pct", "CPU speed", "%", |r| unsteady::speed(&r.window_counters).map(|speed| speed * 100.0)),
+    ("cpu_work_us", "CPU fixed work", "us", |r| unsteady::work_s(&r.window_counters).map(|s| s * 1e6)),
     ("ops_per_s", "Ops total", "ops", |r| Ok(r.ops_per_s)),
     ("ops_per_s_job", "Ops per job", "ops", |r| per_job(r, r.ops_per_s)),
     ("units_per_s_job", "Units per job", "1/s", |r| per_job(r, r.units_per_s)),
@@ -243,6 +246,9 @@ mod tests {
             ("os_cpu_steal_s", 1.0),
             ("os_cpu_total_s", 40.0),
             ("os_cpu_foreign_s", 3.0),
+            ("watch_paced", 8.0),
+            ("watch_speed", 6.0),
+            ("watch_work_s", 0.0004),
             ("os_disk_reads", 5_000.0),
             ("os_disk_writes", 2_500.0),
             ("os_disk_read_bytes", 41_000_000.0),
@@ -262,6 +268,8 @@ mod tests {
             ("cpu_iowait_pct", 10.0),
             ("cpu_steal_pct", 2.5),
             ("cpu_foreign_pct", 7.5),
+            ("cpu_speed_pct", 75.0),
+            ("cpu_work_us", 50.0),
             ("ops_per_s", 10_000.0),
             ("ops_per_s_job", 5_000.0),
             ("units_per_s_job", 5_000.0),

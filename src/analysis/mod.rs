@@ -24,6 +24,7 @@ pub mod scaling;
 pub mod scope;
 pub mod spread;
 pub mod tiers;
+pub mod unsteady;
 pub mod verdict;
 
 pub use derive::{Derived, Detail, derive};

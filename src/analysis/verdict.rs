@@ -1,7 +1,7 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
 use super::scope::unchecked;
-use super::{contract, cpu, crosscheck, littles_law, samples, tiers};
+use super::{contract, cpu, crosscheck, littles_law, samples, tiers, unsteady};
 use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult, Verdict};
 use crate::stats::steadiness;
 
@@ -43,6 +43,7 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
         steal(result),
         foreign_load(result),
         foreign_reads(result),
+        unsteady::judge(result),
         client_limit(result, ctx),
         steady(result),
         clock_step(result, ctx),

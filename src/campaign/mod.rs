@@ -64,6 +64,7 @@ pub(crate) mod fixture {
             seed,
             size_gb: 1.0,
             jobs_given: false,
+            redo_disturbed: 0,
             note: None,
             tables: Vec::new(),
             selections: repeats.iter().map(selection).collect(),

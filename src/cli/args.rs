@@ -345,6 +345,11 @@ pub struct RunArgs {
     /// spread; a block then runs every test two or three times
     #[arg(long, value_enum, value_name = "WHAT")]
     pub fresh: Option<FreshArg>,
+    /// Measure a test again, at most N times, if only steal, other programs or a slow processor lower its verdict. All
+    /// are kept; figures are taken from those of the best verdict [default N: 2]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "2",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub redo_disturbed: Option<u32>,
     /// Time dropped before the window
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Seconds>,

@@ -90,6 +90,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         duration_s,
         ops_per_job: args.ops,
         repeat: args.repeat,
+        redo_disturbed: args.redo_disturbed.unwrap_or(0),
         time_scale: time_scale(args)?,
         ..request.plan
     };

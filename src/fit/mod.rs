@@ -42,6 +42,17 @@ mod tests {
     pub(super) fn plan(selections: Vec<Selection>) -> Plan {
         let (suite, tables, left_out) = ("custom".into(), Vec::new(), Vec::new());
         let (seed, size_gb, jobs_given, note) = (1, 1.0, false, None);
-        Plan { engine: "one".into(), suite, seed, size_gb, jobs_given, note, tables, selections, left_out }
+        Plan {
+            engine: "one".into(),
+            suite,
+            seed,
+            size_gb,
+            jobs_given,
+            redo_disturbed: 0,
+            note,
+            tables,
+            selections,
+            left_out,
+        }
     }
 }

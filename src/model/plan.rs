@@ -231,6 +231,8 @@ pub struct Plan {
     pub size_gb: f64,
     /// The numbers of jobs are the user's own: what cannot be had of them is an error, not left out.
     pub jobs_given: bool,
+    /// How often a test is measured again at most if nothing but a disturbance is said against it.
+    pub redo_disturbed: u32,
     /// What the suites say of their figures as a whole, if they run as the suites have it.
     pub note: Option<String>,
     /// Tables to load, each once; the small ones first.

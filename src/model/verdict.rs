@@ -63,6 +63,7 @@ reason_codes! {
     Burst = "burst",
     Steal = "steal",
     ForeignLoad = "foreign-load",
+    PlatformUnsteady = "platform-unsteady",
     ClientLimit = "client-limit",
     NotSteady = "not-steady",
     Samples = "samples",
@@ -161,6 +162,14 @@ impl Verdict {
         let status = reasons.first().map_or(Status::Valid, |worst| worst.status);
         Verdict { status, reasons }
     }
+
+    /// True if all that lowers the verdict came from outside the test, so that another one may be spared.
+    pub fn is_disturbed(&self) -> bool {
+        use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
+        let mut against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);
+        self.status != Status::Valid
+            && against.all(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +187,17 @@ mod tests {
         assert_eq!(verdict.status, Status::Invalid);
         assert_eq!(verdict.reasons[0].code, ReasonCode::Errors);
         assert_eq!(Verdict::from_reasons(vec![]).status, Status::Valid);
+    }
+    #[test]
+    fn a_test_is_disturbed_if_nothing_else_is_said_against_it() {
+        let disturbed = |codes: &[(Status, ReasonCode)]| {
+            let reasons = codes.iter().map(|(status, code)| Reason::new(*status, code.clone(), "")).collect();
+            Verdict::from_reasons(reasons).is_disturbed()
+        };
+        let (steal, note) = ((Status::Conditional, ReasonCode::Steal), (Status::Valid, ReasonCode::Sampling));
+        assert!(disturbed(&[steal.clone(), note.clone(), (Status::Conditional, ReasonCode::PlatformUnsteady)]));
+        assert!(!disturbed(&[steal, (Status::Conditional, ReasonCode::Burst)]));
+        assert!(!disturbed(&[note]) && !disturbed(&[]));
     }
     #[test]
     fn codes_are_stored_as_their_names_and_unknown_ones_are_kept() {

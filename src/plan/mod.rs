@@ -45,6 +45,8 @@ pub struct Request {
     pub ops_per_job: Option<u64>,
     /// How often each test is run.
     pub repeat: Option<u32>,
+    /// How often a disturbed test is measured again at most.
+    pub redo_disturbed: u32,
     /// Factor on the windows and the fixed work that the request does not give itself: 1 = as the suite says.
     pub time_scale: f64,
     pub size_gb: Option<f64>,
@@ -67,6 +69,7 @@ impl Request {
             duration_s: None,
             ops_per_job: None,
             repeat: None,
+            redo_disturbed: 0,
             time_scale: 1.0,
             size_gb: None,
             seed: DEFAULT_SEED.into(),
@@ -125,8 +128,9 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let size_gb = request.size_gb.or(largest).unwrap_or(DEFAULT_SIZE_GB);
     let (tables, selections, left_out) = Default::default();
     let (engine, seed, jobs_given) = (request.engine.clone(), request.seed, request.jobs.is_some());
+    let redo_disturbed = request.redo_disturbed;
     let note = note(request, &suites);
-    Ok(Plan { engine, suite, seed, size_gb, jobs_given, note, tables, selections, left_out })
+    Ok(Plan { engine, suite, seed, size_gb, jobs_given, redo_disturbed, note, tables, selections, left_out })
 }
 
 /// What the suites say of figures that are measured as they have it: longer windows are another thing.

@@ -94,6 +94,7 @@ pub fn describe(plan: &Plan) -> Value {
         "selections": plan.selections.iter().map(described).collect::<Vec<_>>(),
         "left_out": left_out.collect::<Vec<_>>(),
         "note": plan.note,
+        "redo_disturbed": plan.redo_disturbed,
     })
 }
 

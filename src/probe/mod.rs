@@ -13,8 +13,10 @@ mod foreign;
 mod process;
 mod sql;
 mod system;
+mod watch;
 
 pub use sql::{SqlProbe, disclose};
+pub use watch::{Pace, Round, Watch};
 
 /// A source of counters.
 pub trait Probe: Send {
@@ -50,6 +52,7 @@ pub const PROBES: &[Open] = &[
     process::open_server,
     process::open_io,
     foreign::open,
+    watch::open,
 ];
 
 /// All counters at one moment.

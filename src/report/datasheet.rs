@@ -46,6 +46,9 @@ impl Report for Datasheet {
 const HOW_TO_READ: &str = "Speed and the service times (mean, percentiles) are those of one job; throughput is the \
 best valid figure at any number of jobs, reached at the number in column Jobs; scaling is throughput over speed.";
 
+/// The rule of `--redo-disturbed`.
+const REDO: &str = "a disturbed test up to {times} times more; all are kept, figures are those of the best verdict";
+
 fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
     let language = input.language;
     let named = |title: &str| match several {
@@ -164,8 +167,10 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
         None => "every test up to {times} times, in blocks",
     };
     let repeated = (most > 1).then(|| language.say(repeated, &[("times", &times)]));
+    let redo = run.plan["redo_disturbed"].as_u64().filter(|times| *times > 0).map(|times| times.to_string());
+    let redo = redo.map(|times| language.say(REDO, &[("times", &times)]));
     let note = run.plan["note"].as_str().map(|note| language.phrase(note));
-    let more: Vec<String> = repeated.into_iter().chain(note).collect();
+    let more: Vec<String> = repeated.into_iter().chain(redo).chain(note).collect();
     (!more.is_empty()).then(|| format!("{length}; {}", more.join("; ")))
 }
 

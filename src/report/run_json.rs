@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::format::json;
 use super::kpm::KpmReport;
 use super::{Document, Input, Report};
-use crate::analysis::derive;
+use crate::analysis::{derive, unsteady};
 use crate::model::{
     self, Better, Counters, Disclosure, Drive, Kpm, LatencySummary, LoadResult, PartFigures, Provenance, Published,
     RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
@@ -285,10 +285,14 @@ struct Second<'a> {
     #[serde(flatten)]
     point: &'a SeriesPoint,
     ops_per_s: Option<f64>,
+    cpu_speed: Option<f64>,
+    cpu_slow: Option<bool>,
 }
 
 impl<'a> Second<'a> {
     fn of(point: &'a SeriesPoint) -> Second<'a> {
-        Second { point, ops_per_s: (point.interval_s > 0.0).then(|| point.ops / point.interval_s) }
+        let ops_per_s = (point.interval_s > 0.0).then(|| point.ops / point.interval_s);
+        let cpu_speed = unsteady::speed(&point.metrics).ok();
+        Second { point, ops_per_s, cpu_speed, cpu_slow: unsteady::is_slow(point) }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Language;
 use super::document::{Axis, Chart, Point, Role, Scale, Series};
-use crate::analysis::cpu;
+use crate::analysis::{cpu, unsteady};
 use crate::model::{SeriesPoint, Test};
 use crate::stats::LatencyHistogram;
 use crate::stats::summary::enough_samples;
@@ -98,6 +98,12 @@ const SYSTEM: Track =
     Track { title: "CPU sys", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_sys_s") };
 const IOWAIT: Track =
     Track { title: "CPU iow", axis: "CPU time", unit: "%", value: |point| cpu_share(point, "os_cpu_iowait_s") };
+const SPEED: Track = Track {
+    title: "CPU speed",
+    axis: "CPU time",
+    unit: "%",
+    value: |point| unsteady::speed(&point.metrics).ok().map(|speed| speed * 100.0),
+};
 
 fn cpu_share(point: &SeriesPoint, name: &str) -> Option<f64> {
     cpu::share_pct(&point.metrics, name).ok()
@@ -123,14 +129,16 @@ pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
     let charts = [
         several(OPS.title, &[&OPS]),
         several("service time per second", &[&P50, &P99]),
-        several("CPU per second", &[&BUSY, &USER, &SYSTEM, &IOWAIT]),
+        several("CPU per second", &[&BUSY, &USER, &SYSTEM, &IOWAIT, &SPEED]),
     ];
     charts.into_iter().flatten().collect()
 }
 
 fn points(language: Language, test: &Test, track: &Track) -> Vec<Point> {
     let point = |point: &SeriesPoint| {
-        let label = (!point.in_window).then(|| language.phrase("outside the window"));
+        let slow = || (unsteady::is_slow(point) == Some(true)).then_some("the processor was slow");
+        let label = (!point.in_window).then_some("outside the window").or_else(slow);
+        let label = label.map(|label| language.phrase(label));
         Some(Point { x: point.t_s, y: (track.value)(point)?, label, ..Point::default() })
     };
     test.series().iter().filter_map(point).collect()

@@ -253,7 +253,11 @@ fn series(ops_per_s: f64) -> Vec<SeriesPoint> {
         p50_us: Some(12.1),
         p99_us: (second > 1).then_some(30.7),
         in_window: second > 2,
-        metrics: counters(&[("os_cpu_user_s", 1.9)]),
+        metrics: counters(&[
+            ("os_cpu_user_s", 1.9),
+            ("watch_paced", 1.0),
+            ("watch_speed", if second == 7 { 0.62 } else { 0.98 }),
+        ]),
     };
     (1..=12).map(point).collect()
 }
@@ -283,6 +287,9 @@ fn window_counters(elapsed_s: f64, ops_per_s: f64, jobs: u32) -> Counters {
         ("server_cpu_s", busy_s * 0.96),
         ("self_cpu_s", busy_s * 0.01),
         ("os_cpu_foreign_s", busy_s * 0.02),
+        ("watch_paced", elapsed_s),
+        ("watch_speed", elapsed_s * 0.95),
+        ("watch_work_s", elapsed_s * 60e-6),
         ("os_disk_reads", ops * 0.01),
         ("os_disk_writes", ops * 0.02),
         ("os_disk_read_bytes", ops * 81.92),

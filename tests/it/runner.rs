@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use dbdyno::analysis::{self, JudgeContext, unsteady};
 use dbdyno::engine::{
     self, Access, AfterError, ConnectTo, Database, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Rows, Session,
     Slice, SliceReport, Version,
@@ -11,9 +12,10 @@ use dbdyno::engine::{
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
     Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, JobFigures, Kpm, KpmValue,
-    Moment, PartPlan, Ramp, Selection, Target, TestResult, TestSpec, Window, Workload,
+    Moment, PartPlan, Ramp, ReasonCode, Selection, Target, TestResult, TestSpec, Window, Workload,
 };
-use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, TestContext, run_test};
+use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
+use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test};
 
 use crate::support::{in_a_calm_moment, until};
 
@@ -83,6 +85,23 @@ fn run_patiently(
     connect_timeout: Duration,
     watch: &dyn Fn(Progress, &Interrupt),
 ) -> Outcome {
+    let mut readings = 0.0;
+    let mut probes = |_| {
+        readings += 1.0;
+        (Counters(BTreeMap::from([("readings".into(), readings)])), 0.0)
+    };
+    run_probed(database, selection, jobs, connect_timeout, &mut probes, watch)
+}
+
+/// As `run_patiently`; the counters are those of `probes`.
+fn run_probed(
+    database: &dyn Database,
+    selection: &Selection,
+    jobs: u32,
+    connect_timeout: Duration,
+    probes: &mut ReadProbes<'_>,
+    watch: &dyn Fn(Progress, &Interrupt),
+) -> Outcome {
     let interrupt = Interrupt::new();
     let context = TestContext {
         database,
@@ -93,12 +112,7 @@ fn run_patiently(
         interrupt: &interrupt,
     };
     let spec = TestSpec { selection, jobs, seq: 1 };
-    let mut readings = 0.0;
-    let mut probes = |_| {
-        readings += 1.0;
-        (Counters(BTreeMap::from([("readings".into(), readings)])), 0.0)
-    };
-    run_test(&context, &spec, &mut probes, &mut |progress| watch(progress, &interrupt))
+    run_test(&context, &spec, probes, &mut |progress| watch(progress, &interrupt))
 }
 
 fn run(statement: &str, window: Window, jobs: u32) -> Outcome {
@@ -372,4 +386,25 @@ fn a_job_that_comes_too_late_to_the_gate_fails_the_test_and_says_so() {
     assert_eq!(error.class, ErrorClass::Unreachable);
     assert_eq!(error.message, "not all of 2 jobs were connected and prepared within 0 s");
     assert_eq!(diary.lines().last().map(String::as_str), Some("rows 9"));
+}
+
+#[test]
+fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
+    let mut looks = 0;
+    let mut probes = ProbeSet::default();
+    probes.push(Box::new(Watch::of(move || {
+        looks += 1;
+        let speed = if looks < 3 { 1.0 } else { 0.62 };
+        Round { pace: Some(Pace { work_s: 1e-4 / speed, speed }), ..Round::default() }
+    })));
+    let mut read = |_| (probes.read().counters, 0.0);
+    let selection = selection(ONE_MS, seconds(0.0, 4.0));
+    let result = measured(run_probed(&*null(), &selection, 1, CONNECT_TIMEOUT, &mut read, &|_, _| ()));
+    let context = JudgeContext { engine: "null", in_process: true, host_cpus: 2, clock_step_s: 0.0 };
+    let reasons = analysis::judge(&result, &[], &[], &context).reasons;
+    let reason = reasons.iter().find(|reason| reason.code == ReasonCode::PlatformUnsteady);
+    let text = &reason.unwrap_or_else(|| panic!("{reasons:?} {:#?}", result.series)).text;
+    assert!(text.starts_with("the processor gave 0.620 to ") && text.ends_with("seconds less than 0.85"), "{text}");
+    let marks: Vec<bool> = result.series.iter().filter_map(unsteady::is_slow).collect();
+    assert!(marks.is_sorted() && marks.last() == Some(&true), "{marks:?}");
 }

@@ -1,0 +1,95 @@
+//! Whether the processors were as fast as when the run began, second by second, by the looks of the watch.
+
+use super::derive::not_known;
+use crate::model::{Counters, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
+
+/// Below this fraction of its speed at the run's begin a processor is slow. The clock of an undisturbed shared host wanders: of
+/// 2,925 pieces in 25 minutes of a virtual machine at full load 99.6 % took 0.88 to 1.03 of their median, idle or busy alike. A
+/// run that begins at the fastest clock would call most seconds slow at 0.9, and 0.4 % of them at 0.85.
+const SLOW: f64 = 0.85;
+/// Share of the window's seconds above which slow ones make figures conditional.
+const TOLERATED: f64 = 0.1;
+
+/// Speed of the processors at work over a period; 1 = as when the run began and all processors were at work.
+///
+/// # Errors
+/// Why it cannot be had, for a footnote.
+pub fn speed(counters: &Counters) -> Result<f64, Sentence> {
+    per_look(counters, "watch_speed")
+}
+
+/// Seconds of the watch's integer work over a period.
+///
+/// # Errors
+/// Why it cannot be had, for a footnote.
+pub fn work_s(counters: &Counters) -> Result<f64, Sentence> {
+    per_look(counters, "watch_work_s")
+}
+
+fn per_look(counters: &Counters, name: &str) -> Result<f64, Sentence> {
+    let (sum, looks) = counters.get(name).zip(counters.get("watch_paced")).ok_or_else(|| not_known(name))?;
+    if looks > 0.0 { Ok(sum / looks) } else { Err("no processor was at work when it was looked at".into()) }
+}
+
+/// True if the processors were slow in this second; absent if nothing is known of it.
+pub fn is_slow(point: &SeriesPoint) -> Option<bool> {
+    speed(&point.metrics).ok().map(|speed| speed < SLOW)
+}
+
+/// Of the window's seconds; of a window that has no whole second, of all of it.
+fn speeds(result: &TestResult) -> Vec<f64> {
+    let known = |counters: &Counters| speed(counters).ok();
+    let inside = result.series.iter().filter(|point| point.in_window);
+    let seconds: Vec<f64> = inside.filter_map(|point| known(&point.metrics)).collect();
+    if seconds.is_empty() { known(&result.window_counters).into_iter().collect() } else { seconds }
+}
+
+/// The reason, if the processors were slow in too many seconds of the window.
+pub(super) fn judge(result: &TestResult) -> Option<Reason> {
+    let speeds = speeds(result);
+    let slow = speeds.iter().filter(|speed| **speed < SLOW).count();
+    let (least, most) = speeds.iter().fold((f64::INFINITY, 0.0), |(low, high), x| (x.min(low), x.max(high)));
+    let sentence = "the processor gave {least~} to {most~} of its speed at the run's begin, in {slow} of {seconds} \
+                    seconds less than {limit=}";
+    let sentence = Sentence::new(sentence).with("least", least).with("most", most).with("slow", slow as u64);
+    let sentence = sentence.with("seconds", speeds.len() as u64).with("limit", SLOW);
+    (slow as f64 > TOLERATED * speeds.len() as f64)
+        .then(|| Reason::new(Status::Conditional, ReasonCode::PlatformUnsteady, sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::{self, counters};
+
+    /// A window of ten seconds with these speeds; negative = nothing known.
+    fn with(speeds: [f64; 10]) -> Option<String> {
+        let mut result = fixture::result();
+        let inside = result.series.iter_mut().filter(|point| point.in_window);
+        for (point, speed) in inside.zip(speeds) {
+            let looks = f64::from(speed > 0.0);
+            point.metrics = counters(&[("watch_paced", looks), ("watch_speed", speed * looks)]);
+        }
+        judge(&result).map(|reason| reason.text)
+    }
+
+    #[test]
+    fn more_than_a_tenth_of_slow_seconds_is_a_reason_with_the_figures() {
+        let text =
+            "the processor gave 0.620 to 1.000 of its speed at the run's begin, in 2 of 10 seconds less than 0.85";
+        assert_eq!(with([1.0, 0.9, 0.62, 1.0, 0.84, 1.0, 0.95, 0.95, 0.95, 0.95]).as_deref(), Some(text));
+        assert_eq!(with([1.0, 1.0, 0.62, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), None, "one of ten");
+        assert_eq!(with([1.4; 10]), None, "with idle siblings a processor is faster");
+    }
+
+    #[test]
+    fn seconds_of_which_nothing_is_known_neither_accuse_nor_acquit() {
+        assert_eq!(with([-1.0; 10]), None);
+        let few = with([-1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, 1.0, 0.5]).unwrap();
+        assert!(few.contains(" in 1 of 2 seconds"), "{few}");
+        assert_eq!(judge(&fixture::result()), None, "without a watch");
+        let window_counters = counters(&[("watch_paced", 2.0), ("watch_speed", 1.0)]);
+        let short = judge(&TestResult { series: Vec::new(), window_counters, ..fixture::result() });
+        assert!(short.unwrap().text.contains("0.500 to 0.500 "), "a window without a whole second");
+    }
+}

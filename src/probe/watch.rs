@@ -1,0 +1,139 @@
+//! The platform watched while it is measured: what the processors that work give to a fixed piece of work, beside their
+//! speed when the run began. Steal, frequency and load do not show a sibling or a clock that the host of a virtual
+//! machine lends to others.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::model::Counters;
+
+use super::{Probe, ProbeContext};
+
+mod host;
+mod work;
+
+use host::Host;
+
+/// One look at the platform.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Round {
+    /// Of the processors that were at work; absent if none was, or the look was interrupted.
+    pub pace: Option<Pace>,
+    /// Seconds of a fixed walk through memory, mean over the processors looked at; absent if it was interrupted.
+    pub walk_s: Option<f64>,
+    /// How much too late a timer rang, in seconds.
+    pub late_s: f64,
+    /// Processes that ran or wanted to.
+    pub runnable: Option<f64>,
+    /// Mean frequency of the processors looked at, where the system tells it.
+    pub mhz: Option<f64>,
+    /// Processor time of the watch since it began, in seconds.
+    pub cpu_s: f64,
+}
+
+/// How fast processors are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Seconds of the fixed piece of integer work, mean over the processors.
+    pub work_s: f64,
+    /// 1 = as when the run began and all processors were at work.
+    pub speed: f64,
+}
+
+/// The probe: each reading asks a thread beside the test for one look, and gives the sums of all looks so far.
+pub struct Watch {
+    ask: SyncSender<()>,
+    sums: Arc<Mutex<Counters>>,
+}
+
+/// The probe of this host, where processors can be chosen and timed.
+pub(super) fn open(_: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
+    let mut host = Host::open()?;
+    Some(Box::new(Watch::of(move || host.round(host::MIDDLE))))
+}
+
+impl Watch {
+    /// A watch whose looks come from `look`, which runs in a thread of its own.
+    pub fn of(mut look: impl FnMut() -> Round + Send + 'static) -> Watch {
+        // Without room for questions one that comes during a look is dropped, not answered late.
+        let (ask, asked) = sync_channel(0);
+        let sums = Arc::new(Mutex::new(nothing_yet()));
+        let shared = Arc::clone(&sums);
+        // The thread ends with the probe: there is nobody to ask any more.
+        std::thread::spawn(move || {
+            while asked.recv().is_ok() {
+                add(&look(), &mut shared.lock().unwrap_or_else(PoisonError::into_inner));
+            }
+        });
+        Watch { ask, sums }
+    }
+}
+
+impl Probe for Watch {
+    fn name(&self) -> &'static str {
+        "watch"
+    }
+    fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+        counters.extend(self.sums.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        // Refused while a look is under way.
+        let _ = self.ask.try_send(());
+        Ok(())
+    }
+}
+
+fn nothing_yet() -> Counters {
+    let names =
+        ["watch_rounds", "watch_walk_s", "watch_late_s", "watch_cpu_s", "watch_paced", "watch_speed", "watch_work_s"];
+    Counters(names.map(|name| named((name, 0.0))).into())
+}
+
+fn named((name, value): (&str, f64)) -> (String, f64) {
+    (name.to_string(), value)
+}
+
+/// Sums, so that the difference over any time holds its mean: of pace over `watch_paced`, of all else over `watch_rounds`.
+fn add(round: &Round, sums: &mut Counters) {
+    let mut more = Counters::default();
+    more.set("watch_rounds", 1.0);
+    more.set("watch_late_s", round.late_s);
+    if let Some(Pace { work_s, speed }) = round.pace {
+        more.extend(Counters(
+            [("watch_paced", 1.0), ("watch_speed", speed), ("watch_work_s", work_s)].map(named).into(),
+        ));
+    }
+    let others = [("watch_walk_s", round.walk_s), ("watch_runnable", round.runnable), ("watch_mhz", round.mhz)];
+    more.0.extend(others.into_iter().filter_map(|(name, value)| Some(named((name, value?)))));
+    sums.add(&more);
+    sums.set("watch_cpu_s", round.cpu_s);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_without_processors_at_work_says_nothing_of_their_speed() {
+        let mut sums = nothing_yet();
+        let pace = Some(Pace { work_s: 1e-4, speed: 0.5 });
+        let round = Round { pace, walk_s: Some(3e-4), late_s: 1e-3, cpu_s: 0.01, ..Round::default() };
+        add(&round, &mut sums);
+        add(&Round { pace: None, cpu_s: 0.02, ..round }, &mut sums);
+        let known = ["watch_rounds", "watch_paced", "watch_speed", "watch_late_s", "watch_cpu_s", "watch_runnable"];
+        let values = known.map(|name| sums.get(name));
+        assert_eq!(values, [Some(2.0), Some(1.0), Some(0.5), Some(2e-3), Some(0.02), None]);
+    }
+
+    #[test]
+    fn a_reading_asks_for_a_look_and_does_not_wait_for_it() {
+        let (told, hears) = std::sync::mpsc::channel();
+        let mut watch = Watch::of(move || {
+            told.send(()).unwrap();
+            Round::default()
+        });
+        let mut counters = Counters::default();
+        while counters.get("watch_rounds") != Some(1.0) {
+            watch.read(&mut counters).unwrap();
+        }
+        hears.recv().unwrap();
+    }
+}
