@@ -14,6 +14,7 @@ pub mod interval;
 pub mod kpm;
 pub mod limiter;
 pub mod littles_law;
+pub mod noise;
 pub mod parts;
 pub mod price;
 pub mod published;

@@ -62,6 +62,9 @@ pub enum Color {
 pub enum Command {
     /// Measure a target: load, verify, run workloads, store, report
     Run(Box<RunArgs>),
+    /// Measure how much equal tests differ on this platform: 'run' in 5 blocks, each on fresh data, with the label
+    /// calibration=yes. Later comparisons on this platform allow for it
+    Calibrate(Box<RunArgs>),
     /// List workloads, suites, engines, reports, profiles or formats (--format text|json)
     List {
         #[arg(value_enum)]

@@ -44,6 +44,7 @@ fn dispatch(cli: Cli) -> Result<()> {
     let context = Context { global: cli.global };
     match cli.command.unwrap_or_else(default_command) {
         Command::Run(args) => commands::run::run(&context, &args),
+        Command::Calibrate(args) => commands::calibrate::calibrate(&context, &args),
         Command::List { what, plan: None, .. } => commands::list::list(&context, what),
         Command::List { what, plan: Some(suite), engine } => {
             commands::list_plan::list(&context, what, &suite, engine.as_deref())

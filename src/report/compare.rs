@@ -10,6 +10,7 @@ use crate::analysis::compare::{
     Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, compare,
 };
 use crate::analysis::interval::Unknown;
+use crate::analysis::noise::Noise;
 use crate::model::{Sentence, Status};
 
 /// Version of the JSON structure.
@@ -47,9 +48,12 @@ impl Report for CompareReport {
 /// Every run against the first.
 pub fn comparisons(input: &Input) -> Vec<Comparison> {
     let names = input.platforms();
+    let noises: Vec<Noise<'_>> = input.calibrations.iter().map(|data| Noise::of(&data.run, &data.tests)).collect();
     let sides = input.runs.iter().zip(&names).map(|(data, name)| {
         let RunTests { run, tests } = data;
-        Side { name, run, tests, price: price::price_of(input, data) }
+        // The newest one; a calibration knows its own.
+        let noise = noises.iter().rev().find(|noise| noise.is_of(run) && noise.run().id != run.id);
+        Side { name, run, tests, price: price::price_of(input, data), noise }
     });
     let sides: Vec<Side<'_>> = sides.collect();
     let Some((base, others)) = sides.split_first() else { return Vec::new() };
@@ -71,7 +75,8 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
         document.sections.push(section("Findings", findings(comparison, language)));
         let how = Block::Paragraph(format!("{} {}", language.phrase(HOW_TO_READ), counts(comparison, language)));
         let rows = Block::Table(rows(comparison, language, several));
-        document.sections.push(section("Speed and throughput", vec![how, rows]));
+        let noise = calibrated(comparison, language).map(Block::Paragraph);
+        document.sections.push(section("Speed and throughput", noise.into_iter().chain([how, rows]).collect()));
         if !comparison.equal_jobs.is_empty() {
             document
                 .sections
@@ -84,6 +89,12 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
         }
     }
     document
+}
+
+fn calibrated(comparison: &Comparison, language: Language) -> Option<String> {
+    let names = comparison.calibrations.join(", ");
+    let text = "Intervals allow for the noise between starts and loads that was measured here: calibration {names}.";
+    (!names.is_empty()).then(|| language.say(text, &[("names", &names)]))
 }
 
 /// `Of 37 figures 1 is better, 0 are worse, 34 are ~, 2 are undecided.` And what chance makes of so many.
@@ -282,6 +293,7 @@ struct Data<'a> {
     base: Option<&'a str>,
     others: Vec<&'a str>,
     noise: &'static str,
+    calibrations: Vec<&'a str>,
     disclosure_differences: Vec<OfRuns<'a, &'a Difference>>,
     kpms: Vec<OfRuns<'a, Judged<'a>>>,
     further: Vec<OfRuns<'a, Judged<'a>>>,
@@ -323,6 +335,7 @@ impl<'a> Data<'a> {
             base: comparisons.first().map(|comparison| comparison.base.as_str()),
             others: comparisons.iter().map(|comparison| comparison.other.as_str()).collect(),
             noise: NOISE,
+            calibrations: comparisons.iter().flat_map(|one| &one.calibrations).map(String::as_str).collect(),
             disclosure_differences: each(comparisons, |comparison| &comparison.differences, |difference| difference),
             kpms: each(comparisons, |comparison| &comparison.kpms, judged),
             further: each(comparisons, |comparison| &comparison.further, judged),

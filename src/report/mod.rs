@@ -75,6 +75,8 @@ pub struct Input {
     pub groups: Vec<Group>,
     /// The settings that a datasheet has room for, by engine.
     pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
+    /// Calibrations, oldest first, whose noise a comparison allows for.
+    pub calibrations: Vec<RunTests>,
     /// What platforms cost, as far as the user says.
     pub prices: Vec<PriceList>,
     /// Language of every fixed text, of numbers and of dates.

@@ -276,3 +276,33 @@ fn prices_give_ratios_per_price_and_licence() {
     desk.run(&format!("compare base slow --price {base} --price {other}")).fails(2, &["--price", "CHF and EUR"]);
     desk.run(&format!("compare base same --price {slow}")).fails(2, &["--price", "slow"]);
 }
+
+#[test]
+fn a_calibration_widens_the_intervals_of_later_comparisons() {
+    let desk = Desk::new();
+    let short = "--size 0.01 --workload SRV-QUERY1 --jobs 1 --warmup 0 --duration 200ms --quiet";
+    for name in ["a", "b"] {
+        desk.run(&format!("run sqlite {short} --repeat 3 --name {name}")).ok();
+    }
+    let rows = |desk: &Desk| {
+        let found = desk.run("compare a b --format json").ok().json();
+        let factor = found["kpms"][0]["high"].as_f64().unwrap() / found["kpms"][0]["ratio"].as_f64().unwrap();
+        (factor, found["calibrations"].clone())
+    };
+    let (before, none) = rows(&desk);
+    assert_eq!(none, serde_json::json!([]));
+    desk.run(&format!("calibrate sqlite {short} --name noise")).ok();
+    let calibration = desk.run("runs show noise --format json").ok().json();
+    assert_eq!(calibration["labels"]["calibration"], "yes");
+    let loads: Vec<_> = calibration["tests"].as_array().unwrap().iter().map(|test| test["load"].as_u64()).collect();
+    assert_eq!(loads, (1..=5).flat_map(|load| [Some(load); 2]).collect::<Vec<_>>());
+    let (after, names) = rows(&desk);
+    // It is used if its own figures are valid, which others on the machine may spoil; then no interval is narrower.
+    let valid = calibration["tests"].as_array().unwrap().iter().all(|test| test["verdict"]["status"] == "valid");
+    if valid {
+        assert_eq!(names, serde_json::json!(["noise"]));
+        assert!(after >= before, "{after} < {before}");
+        let text = desk.run("compare a b").ok().stdout;
+        assert!(text.contains("calibration noise"), "{text}");
+    }
+}

@@ -208,8 +208,13 @@ fn documents(text: &str) -> Vec<(String, Document)> {
         (report.name().to_owned(), report.build(&input))
     });
     let (input, names) = (runs(text), [format!("{text} a"), format!("{text} b")]);
-    let side =
-        |at: usize| Side { name: &names[at], run: &input.runs[at].run, tests: &input.runs[at].tests, price: None };
+    let side = |at: usize| Side {
+        name: &names[at],
+        run: &input.runs[at].run,
+        tests: &input.runs[at].tests,
+        price: None,
+        noise: None,
+    };
     let compared = compare_runs(&side(0), &side(1), &[]);
     let checks = compare::checks(std::slice::from_ref(&compared), 0.01);
     let document = Document { checks, ..compare::document(&[compared], Language::English) };

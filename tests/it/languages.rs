@@ -307,8 +307,8 @@ fn a_comparison_is_german_too() {
     run.disclosure.0.entry("settings".into()).or_default().insert("shared_buffers".into(), "1GB".into());
     let (base_run, base_tests) = (fixture::run(), fixture::as_tests(fixture::tests()));
     let catalog = Catalog::embedded().unwrap();
-    let base = Side { name: "nightly", run: &base_run, tests: &base_tests, price: None };
-    let later = Side { name: "later", run: &run, tests: &other, price: None };
+    let base = Side { name: "nightly", run: &base_run, tests: &base_tests, price: None, noise: None };
+    let later = Side { name: "later", run: &run, tests: &other, price: None, noise: None };
     let found = comparison::compare(&base, &later, catalog.effects());
     let text = rendered(format("markdown"), &compare::document(&[found], Language::German), Options::default());
     let both = [(base_run, base_tests), (run, other)].map(|(run, tests)| RunTests { run, tests });

@@ -133,7 +133,8 @@ fn an_outlier_that_its_own_footnote_rejects_is_not_ahead() {
 #[test]
 fn the_mean_of_a_group_is_that_of_its_valid_figures() {
     let input = heatmaps::published_runs(&["dl380-bm", "ibm-e870"]);
-    let side = |at: usize| Side { name: "", run: &input.runs[at].run, tests: &input.runs[at].tests, price: None };
+    let side =
+        |at: usize| Side { name: "", run: &input.runs[at].run, tests: &input.runs[at].tests, price: None, noise: None };
     let found = compare(&side(0), &side(1), &[]);
     let mean = found.groups.iter().find(|mean| mean.group == "SRV" && mean.kind == Kind::Throughput).unwrap();
     // Over all 14 it is 0.942, by another program.

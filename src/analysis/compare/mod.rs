@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use super::interval::Unknown;
+use super::noise::Noise;
 use super::price::PriceList;
 use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
 
@@ -29,6 +30,8 @@ pub struct Side<'a> {
     pub tests: &'a [Test],
     /// What the platform costs, if the user says so.
     pub price: Option<&'a PriceList>,
+    /// The noise of its platform, if that was calibrated.
+    pub noise: Option<&'a Noise<'a>>,
 }
 
 /// What the comparison of two runs says.
@@ -36,6 +39,8 @@ pub struct Side<'a> {
 pub struct Comparison {
     pub base: String,
     pub other: String,
+    /// The calibrations that the intervals allow for, by name.
+    pub calibrations: Vec<String>,
     pub differences: Vec<Difference>,
     /// Speed and throughput of every workload, by its KPM.
     pub kpms: Vec<Row>,
@@ -273,6 +278,7 @@ fn all_said<S: Serializer>(sentences: &[Sentence], serializer: S) -> Result<S::O
 /// Compares `other` with `base`.
 pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Comparison {
     let mut comparison = Comparison { base: base.name.into(), other: other.name.into(), ..Comparison::default() };
+    comparison.calibrations = calibrations(base, other);
     comparison.differences = disclosure::differences(base, other, effects);
     let context = rows::Context::new(base, other);
     for pair in pairs::pairs(base, other, &mut comparison.not_compared) {
@@ -282,6 +288,13 @@ pub fn compare(base: &Side<'_>, other: &Side<'_>, effects: &[Effect]) -> Compari
     comparison.groups = rows::group_means(&comparison.kpms);
     comparison.findings = findings::findings(&comparison, base, other);
     comparison
+}
+
+fn calibrations(base: &Side<'_>, other: &Side<'_>) -> Vec<String> {
+    let name = |run: &RunRecord| run.name.clone().unwrap_or_else(|| run.id.to_string());
+    let mut names: Vec<String> = [base, other].iter().filter_map(|side| Some(name(side.noise?.run()))).collect();
+    names.dedup();
+    names
 }
 
 #[cfg(test)]
@@ -316,7 +329,7 @@ pub(crate) mod fixture {
 
     /// A side of a comparison.
     pub fn side<'a>(name: &'a str, run: &'a RunRecord, tests: &'a [Test]) -> Side<'a> {
-        Side { name, run, tests, price: None }
+        Side { name, run, tests, price: None, noise: None }
     }
 }
 

@@ -4,9 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::metric::Reading;
 use super::{Change, Row};
-use crate::analysis::interval::{Interval, Unknown};
+use crate::analysis::interval::{Interval, Known, Unknown};
 use crate::model::{Better, Sentence, Status};
 use crate::stats::summary::two_sided_p;
 
@@ -31,11 +30,11 @@ pub struct Span {
 }
 
 impl Ratio {
-    /// other / base, on the logarithm, where errors as fractions are symmetric. Without the interval of either there is
-    /// none; the reason is the base's, if it has one.
-    pub fn of(base: &Reading<'_>, other: &Reading<'_>) -> Ratio {
-        let value = other.value / base.value;
-        let span = base.known.and_then(|own| Ok(span(value, &own, &other.known?)));
+    /// other / base of two figures and how well they are known, on the logarithm, where errors as fractions are symmetric. Without
+    /// the interval of either there is none; the reason is the base's, if it has one.
+    pub fn of(base: (f64, Known), other: (f64, Known)) -> Ratio {
+        let value = other.0 / base.0;
+        let span = base.1.and_then(|own| Ok(span(value, &own, &other.1?)));
         Ratio { value, span }
     }
 
@@ -124,23 +123,13 @@ mod tests {
     use super::*;
     use crate::analysis::fixture::at;
     use crate::analysis::interval;
-    use crate::model::Test;
 
     fn of_seconds(fraction: f64) -> interval::Known {
         Ok(Interval::of_seconds(fraction))
     }
 
     fn ratio_of(base: (f64, interval::Known), other: (f64, interval::Known)) -> Ratio {
-        let tests = [at(1, base.0), at(1, other.0)].map(Test::from);
-        let reading = |test, (value, known)| Reading {
-            jobs: Some(1),
-            value,
-            test,
-            known,
-            tests: Vec::<&Test>::new(),
-            passed_over: None,
-        };
-        Ratio::of(&reading(&tests[0], base), &reading(&tests[1], other))
+        Ratio::of(base, other)
     }
 
     fn spread(values: &[f64]) -> (f64, interval::Known) {

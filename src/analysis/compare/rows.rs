@@ -4,11 +4,14 @@ use super::metric::{self, Metric, Reading, best, cpu_busy_pct, readings, service
 use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
 use crate::analysis::interval::{FEWEST, supports};
+use crate::analysis::noise::Noise;
 use crate::analysis::{errata, interval};
 use crate::model::{Better, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// What every row needs beside its figures.
-pub struct Context {
+pub struct Context<'a> {
+    /// Of base and other, where it is known.
+    noise: [Option<&'a Noise<'a>>; 2],
     /// Cores and licences of base and other, if both are known.
     cores: Option<(f64, f64)>,
     licences: Option<(f64, f64)>,
@@ -16,9 +19,9 @@ pub struct Context {
     costs: Option<(f64, f64)>,
 }
 
-impl Context {
+impl<'a> Context<'a> {
     /// Cores count only where the platform tables do not contradict the CPU figures.
-    pub fn new(base: &Side<'_>, other: &Side<'_>) -> Context {
+    pub fn new(base: &Side<'a>, other: &Side<'a>) -> Context<'a> {
         let sound = [base, other].iter().all(|side| errata::of_platform(side.run, side.tests).is_empty());
         let both = |section, fact| number(base.run, section, fact).zip(number(other.run, section, fact));
         let cores = both("hardware", "cores").filter(|_| sound);
@@ -28,7 +31,17 @@ impl Context {
         let costs = prices.filter(|(own, foreign)| own.currency == foreign.currency);
         let costs = costs.map(|(own, foreign)| (own.cost(), foreign.cost()));
         let costs = costs.filter(|(own, foreign)| *own > 0.0 && *foreign > 0.0);
-        Context { cores, licences: licences.or_else(|| both("licence", "licences_needed")), costs }
+        let licences = licences.or_else(|| both("licence", "licences_needed"));
+        Context { noise: [base.noise, other.noise], cores, licences, costs }
+    }
+
+    /// other / base, with the noise of their platforms.
+    fn ratio(&self, base: &Reading<'_>, other: &Reading<'_>) -> Ratio {
+        let allowed = |side: usize, reading: &Reading<'_>| match self.noise[side] {
+            Some(noise) => reading.known.map(|known| noise.allowed(known, &reading.tests)),
+            None => reading.known,
+        };
+        Ratio::of((base.value, allowed(0, base)), (other.value, allowed(1, other)))
     }
 }
 
@@ -37,7 +50,7 @@ fn number(run: &RunRecord, section: &str, fact: &str) -> Option<f64> {
 }
 
 /// Adds everything that a pair of workloads gives.
-pub fn add(comparison: &mut Comparison, context: &Context, pair: &Pair<'_>) {
+pub fn add(comparison: &mut Comparison, context: &Context<'_>, pair: &Pair<'_>) {
     let mut metrics: Vec<Metric> = Vec::new();
     for (metric, _) in pair.base.iter().flat_map(|test| metric::all(test)) {
         if !metrics.contains(&metric) {
@@ -66,7 +79,7 @@ pub fn add(comparison: &mut Comparison, context: &Context, pair: &Pair<'_>) {
         comparison.further.extend(further.filter_map(|metric| row(context, pair, kind, metric)));
         comparison.further.extend(service_row(context, pair, kind));
     }
-    comparison.equal_jobs.extend(equal_jobs(pair));
+    comparison.equal_jobs.extend(equal_jobs(context, pair));
 }
 
 /// A figure of the base that the other has not: a test that failed, or has not been run at one job.
@@ -121,13 +134,13 @@ fn reading<'a>(tests: &[&'a Test], kind: Kind, metric: &Metric) -> Option<Readin
     }
 }
 
-fn row(context: &Context, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
+fn row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind, metric: &Metric) -> Option<Row> {
     let (base, other) = both(pair, kind, metric)?;
     Some(make(context, pair, kind, metric, &base, &other))
 }
 
 /// Service times at one job, or at full load: where throughput is best.
-fn service_row(context: &Context, pair: &Pair<'_>, kind: Kind) -> Option<Row> {
+fn service_row(context: &Context<'_>, pair: &Pair<'_>, kind: Kind) -> Option<Row> {
     let metric = Metric::service_time();
     if kind == Kind::Speed {
         return row(context, pair, kind, &metric);
@@ -146,14 +159,14 @@ fn at_service_time(reading: Reading<'_>) -> Option<Reading<'_>> {
 }
 
 fn make(
-    context: &Context,
+    context: &Context<'_>,
     pair: &Pair<'_>,
     kind: Kind,
     metric: &Metric,
     base: &Reading<'_>,
     other: &Reading<'_>,
 ) -> Row {
-    let ratio = Ratio::of(base, other);
+    let ratio = context.ratio(base, other);
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
     let jobs = base.jobs.zip(other.jobs).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
@@ -198,7 +211,7 @@ fn verdict(pair: &Pair<'_>, base: &Reading<'_>, other: &Reading<'_>) -> (Status,
     (status, reasons)
 }
 
-fn equal_jobs(pair: &Pair<'_>) -> Vec<EqualJobs> {
+fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
     let first = |tests: &[&Test]| tests.iter().find(|test| test.kpm_value().is_some()).map(|test| rate(test));
     let Some((own, foreign)) = first(&pair.base).zip(first(&pair.other)) else { return Vec::new() };
     if !own.is_same(&foreign) {
@@ -225,7 +238,7 @@ fn equal_jobs(pair: &Pair<'_>) -> Vec<EqualJobs> {
             better: own.better,
             base: base.value,
             other: other.value,
-            ratio: Ratio::of(base, other),
+            ratio: context.ratio(base, other),
             base_utilisation: share(base.value, most_base),
             other_utilisation: share(other.value, most_other),
             base_cpu_busy_pct: cpu_busy_pct(base.test),

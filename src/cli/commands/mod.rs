@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod calibrate;
 pub mod catalogue;
 pub mod check;
 pub mod compare;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
+use crate::analysis::noise;
 use crate::analysis::price::PriceList;
 use crate::cli::args::ReportArgs;
 use crate::cli::commands::catalogue;
@@ -12,6 +13,7 @@ use crate::cli::paths::command_line;
 use crate::cli::{file, out};
 use crate::engine;
 use crate::error::{Error, Result, quote};
+use crate::model::{RunKind, RunRecord};
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
 use crate::report::{Document, Input, Language, REPORTS, Report, RunTests, Subject, price};
 
@@ -209,6 +211,18 @@ fn check_output(format: &dyn Format, output: Option<&Path>) -> Result<()> {
 pub fn load(context: &Context, runs: &[String], seconds: bool) -> Result<Input> {
     let whole = |run: &String| Chosen { run: run.clone(), test: None };
     load_chosen(context, &runs.iter().map(whole).collect::<Vec<_>>(), seconds)
+}
+
+/// The calibrations of the results file, oldest first.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn calibrations(context: &Context) -> Result<Vec<RunTests>> {
+    let store = context.store_to_read()?;
+    let runs = store.runs()?.into_iter().filter(|run| run.kind == RunKind::Measured);
+    let runs = runs.map(|run| store.run(&run.id.to_string())).collect::<Result<Vec<_>>>()?;
+    let read = |run: RunRecord| Ok(RunTests { tests: store.figures(run.id)?, run });
+    runs.into_iter().filter(noise::is_calibration).map(read).collect()
 }
 
 fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<Input> {
