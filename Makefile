@@ -7,7 +7,7 @@ FAST = architecture cli_compare cli_errors cli_output cli_pages cli_reports cli_
 SLOW = a_port_in_use a_reader_that_went_away a_run_goes_on the_published_suites_run
 
 # Most of what a test of a server does is waiting for it.
-THREADS = $(shell expr $$(nproc) + 1)
+THREADS = $(shell expr $$(nproc) + 2)
 
 .PHONY: run test test-fast check deps peers
 
@@ -17,6 +17,7 @@ run:
 # Installs what the tests need (only what is missing), then runs all of them.
 test: deps
 	cargo test --lib --bins
+	cargo build --example peers
 	RUST_TEST_THREADS=$(THREADS) cargo test --test it
 
 # A part of it for in between: installs nothing, starts no server.
