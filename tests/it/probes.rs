@@ -33,10 +33,10 @@ impl Drop for Neighbours {
     }
 }
 
-/// The reasons that lower a verdict.
+/// The reasons that lowered a verdict when the test ended; its repetitions are compared after the run.
 fn codes(test: &Value) -> Vec<String> {
     let reasons = test["verdict"]["reasons"].as_array().unwrap().iter();
-    let against = reasons.filter(|reason| reason["status"] != "valid");
+    let against = reasons.filter(|reason| reason["status"] != "valid" && reason["code"] != "repetitions");
     against.map(|reason| reason["code"].as_str().unwrap().to_string()).collect()
 }
 
