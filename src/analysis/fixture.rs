@@ -47,6 +47,7 @@ pub(crate) fn result() -> TestResult {
         ops_per_s: 10_000.0,
         rows_per_s: 10_000.0,
         ci_fraction: Some(0.01),
+        precision: None,
         latency: latency(200_000, 100_000),
         latency_stride: 1,
         job_figures: vec![job(1), job(2)],

@@ -39,6 +39,7 @@ pub struct JudgeContext<'a> {
 pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx: &JudgeContext<'_>) -> Verdict {
     let mut reasons: Vec<Reason> = [
         samples::judge(result),
+        precision(result),
         errors(result),
         steal(result),
         foreign_load(result),
@@ -128,6 +129,22 @@ fn steady(result: &TestResult) -> Option<Reason> {
     Some(Reason::new(Status::Conditional, ReasonCode::NotSteady, sentence.with("drift", found.drift)))
 }
 
+/// The window was as long as it could be, or cut short, before the mean was known.
+fn precision(result: &TestResult) -> Option<Reason> {
+    let target = result.precision?.fraction();
+    let sentence = match result.ci_fraction {
+        Some(half) if half <= target => return None,
+        Some(half) => {
+            let sentence =
+                "the 95 % interval is +-{half%} after {after.1} s, not +-{target%}: use a longer --max-duration";
+            Sentence::new(sentence).with("half", half)
+        }
+        None => Sentence::new("no 95 % interval after {after.1} s, not +-{target%}: use a longer --max-duration"),
+    };
+    let sentence = sentence.with("after", result.window_s).with("target", target);
+    Some(Reason::new(Status::Conditional, ReasonCode::Precision, sentence))
+}
+
 fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let step_s = ctx.clock_step_s.abs();
     let limit_s = CLOCK_STEP_FRACTION * result.window_s;
@@ -183,6 +200,16 @@ mod tests {
     #[test]
     fn a_calm_test_is_valid_without_a_reason() {
         assert_eq!(verdict(&calm(), &CTX), (Status::Valid, vec![]));
+    }
+
+    #[test]
+    fn a_mean_that_is_not_as_well_known_as_asked_for_is_conditional() {
+        let with = |ci_fraction| TestResult { ci_fraction, precision: "2%".parse().ok(), ..calm() };
+        assert_eq!(verdict(&with(Some(0.02)), &CTX), (Status::Valid, vec![]));
+        let (status, reasons) = verdict(&with(Some(0.031)), &CTX);
+        let text = "precision: the 95 % interval is +-3.10 % after 10.0 s, not +-2 %: use a longer --max-duration";
+        assert_eq!((status, reasons[0].as_str()), (Status::Conditional, text));
+        assert!(verdict(&with(None), &CTX).1[0].starts_with("precision: no 95 % interval after 10.0 s"));
     }
 
     #[test]

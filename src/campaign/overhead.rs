@@ -80,7 +80,7 @@ pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
         parts: vec![part],
         tables: Vec::new(),
         ramp: Ramp::Fixed(vec![1]),
-        window: Window { warmup_s: 0.5, duration_s, ops_per_job: None },
+        window: Window::time(0.5, duration_s),
         repeat: 1,
         hash: String::new(),
     }

@@ -187,10 +187,10 @@ pub fn test_s(selection: &Selection) -> f64 {
     timed_s(selection).unwrap_or(FIXED_WORK_S + OVERHEAD_S)
 }
 
-/// The same if its time is fixed; how long fixed work takes is not known before it has run.
+/// The same if it has a limit; how long fixed work takes is not known before it has run.
 pub fn timed_s(selection: &Selection) -> Option<f64> {
     let window = &selection.window;
-    window.ops_per_job.is_none().then_some(window.warmup_s + window.duration_s + OVERHEAD_S)
+    Some(window.longest_warmup_s() + window.duration_s()? + OVERHEAD_S)
 }
 
 /// Expected number of tests of a ramp; an automatic one is assumed to go to its maximum.

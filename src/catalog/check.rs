@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result, quote};
 use crate::model::params::BATCH;
-use crate::model::{Bind, Expr, Facts, Param, Part, Workload};
+use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Workload};
 
 use super::{Catalog, Entry, Suite, SuiteEntry, check_blocks, check_claims, parse_selection};
 
@@ -223,6 +223,12 @@ fn suite_shape(suite: &Suite, entry: &SuiteEntry) -> Result<()> {
     }
     if entry.repeat.or(suite.repeat) == Some(0) {
         return no("'repeat' must be 1 or more");
+    }
+    if entry.precision.is_some() && (entry.duration_s.is_some() || entry.work.is_some()) {
+        return no("'precision' stands instead of 'duration_s' and 'work'");
+    }
+    if entry.max_duration_s.or(suite.max_duration_s).is_some_and(|most_s| !(LEAST_KNOWN_S..1e9).contains(&most_s)) {
+        return no("'max_duration_s' must be 5 or more");
     }
     let Some(work) = &entry.work else { return Ok(()) };
     if !(work.amount > 0.0 && work.amount.is_finite()) {

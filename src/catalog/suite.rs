@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, Result, quote};
-use crate::model::{AskedRamp, Drive, Expr, Workload};
+use crate::model::{AskedRamp, Drive, Expr, Precision, Workload};
 
 use super::{Catalog, parse_selection};
 
@@ -30,6 +30,10 @@ pub struct Suite {
     pub jobs: Option<AskedRamp>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
+    /// Instead of a duration: `2%`, until the interval of the mean is so narrow, and the longest window.
+    #[serde(default, deserialize_with = "percent")]
+    pub precision: Option<Precision>,
+    pub max_duration_s: Option<f64>,
     /// How often every test is run, for an interval three times at least; an entry may say otherwise.
     pub repeat: Option<u32>,
     /// What reports say of its figures as a whole: that they are too short to be quoted.
@@ -67,6 +71,9 @@ pub struct SuiteEntry {
     pub drive: Option<Drive>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
+    #[serde(default, deserialize_with = "percent")]
+    pub precision: Option<Precision>,
+    pub max_duration_s: Option<f64>,
     pub repeat: Option<u32>,
     /// Fixed work instead of fixed time.
     pub work: Option<Work>,
@@ -88,6 +95,11 @@ pub struct Work {
     pub per_op: Expr,
     /// The table that the work goes through: the work is proportional to its rows. Absent: the same at any size.
     pub grows_with: Option<String>,
+}
+
+/// As on the command line.
+fn percent<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Precision>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 fn one() -> Expr {
@@ -189,6 +201,9 @@ fn with_defaults(suite: &Suite, entry: SuiteEntry) -> SuiteEntry {
     SuiteEntry {
         jobs: entry.jobs.or_else(|| suite.jobs.clone()),
         warmup_s: entry.warmup_s.or(suite.warmup_s),
+        // A test whose own time or work is given has no use for the suite's precision.
+        precision: entry.precision.or(suite.precision.filter(|_| entry.duration_s.is_none() && entry.work.is_none())),
+        max_duration_s: entry.max_duration_s.or(suite.max_duration_s),
         duration_s: entry.duration_s.or(suite.duration_s),
         repeat: entry.repeat.or(suite.repeat),
         ..entry

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::values::{Label, Percent, Seconds};
-use crate::model::AskedRamp;
+use crate::model::{AskedRamp, Precision};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
@@ -337,6 +337,12 @@ pub struct RunArgs {
     /// Length of the measured window: 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", conflicts_with = "ops", allow_hyphen_values = true)]
     pub duration: Option<Seconds>,
+    /// Until the 95 % interval of the mean is +-P%, instead of a fixed time; the warm-up ends when throughput climbs no more
+    #[arg(long, value_name = "P%", conflicts_with_all = ["ops", "duration"], allow_hyphen_values = true)]
+    pub precision: Option<Precision>,
+    /// With --precision: the longest window [default: the suite's, else 60s]
+    #[arg(long, value_name = "TIME", requires = "precision", allow_hyphen_values = true)]
+    pub max_duration: Option<Seconds>,
     /// Fixed work instead of fixed time: ops per job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_OPS))]
     pub ops: Option<u64>,
@@ -353,7 +359,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "2",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub redo_disturbed: Option<u32>,
-    /// Time dropped before the window
+    /// Time dropped before the window; with --precision at least
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Seconds>,
     /// Factor for the windows and the fixed work of the suites: 0.1 = a tenth of the time

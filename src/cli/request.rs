@@ -13,7 +13,7 @@ use crate::campaign::{Fresh, Keep, Request};
 use crate::catalog::{Catalog, Profile, Suite};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
-use crate::model::{Drive, Plan};
+use crate::model::{Drive, LEAST_KNOWN_S, Plan};
 use crate::plan;
 
 /// Suite if neither a suite nor a workload is named.
@@ -84,11 +84,15 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let request = of_target(catalog, &args.target)?;
     let duration_s = args.duration.map(|duration| duration.0);
     duration_s.map_or(Ok(()), check_duration)?;
+    let max_duration_s = args.max_duration.map(|duration| duration.0);
+    max_duration_s.map_or(Ok(()), check_max_duration)?;
     let plan = plan::Request {
         jobs: args.jobs.clone(),
         warmup_s: args.warmup.map(|warmup| warmup.0),
         duration_s,
         ops_per_job: args.ops,
+        precision: args.precision,
+        max_duration_s,
         repeat: args.repeat,
         redo_disturbed: args.redo_disturbed.unwrap_or(0),
         time_scale: time_scale(args)?,
@@ -156,6 +160,15 @@ pub fn check_duration(duration_s: f64) -> Result<()> {
     }
     Err(Error::usage("--duration", format!("{duration_s:?} s is too short to measure anything"))
         .advise("give 100ms or more"))
+}
+
+/// Refuses a longest window in which nothing can become known.
+fn check_max_duration(max_duration_s: f64) -> Result<()> {
+    if max_duration_s >= LEAST_KNOWN_S {
+        return Ok(());
+    }
+    Err(Error::usage("--max-duration", format!("{max_duration_s:?} s is too short to know a mean"))
+        .advise(format!("give {LEAST_KNOWN_S}s or more")))
 }
 
 /// Refuses a name by which the run could not be asked for: those mean other runs.

@@ -32,7 +32,7 @@ mod tests {
             parts: vec![part; parts],
             tables: Vec::new(),
             ramp,
-            window: Window { warmup_s: 0.0, duration_s: 1.0, ops_per_job: None },
+            window: Window::time(0.0, 1.0),
             repeat: 1,
             hash: String::new(),
         }

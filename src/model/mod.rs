@@ -17,6 +17,7 @@ pub mod sentence;
 pub mod target;
 mod test;
 pub mod verdict;
+mod window;
 pub mod workload;
 
 pub use capabilities::{Capabilities, PasswordSources, Placeholder};
@@ -25,7 +26,7 @@ pub use disclosure::{Disclosure, Effect};
 pub use expr::{Expr, Facts};
 pub use kpm::{Better, Kpm, KpmValue};
 pub use plan::{
-    BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection, TableRef, TestSpec, Window,
+    BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection, TableRef, TestSpec,
 };
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
 pub use ramp::{AskedRamp, Ramp};
@@ -37,4 +38,5 @@ pub use sentence::Sentence;
 pub use target::Target;
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
+pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use workload::{Alias, Answer, Bind, Claim, ClientBranch, Param, Part, Workload};

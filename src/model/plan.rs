@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Bind, Claim, Expr, Facts, Ramp, Workload};
+use super::{Answer, Bind, Claim, Expr, Facts, Ramp, Window, Workload};
 
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,17 +42,6 @@ pub enum Commit {
     Auto,
     /// Begin before the steps, commit after them.
     Block,
-}
-
-/// When a test ends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Window {
-    /// Seconds dropped at the start.
-    pub warmup_s: f64,
-    /// Seconds kept (fixed time).
-    pub duration_s: f64,
-    /// Fixed work instead: ops per job; the warm-up is then 0 and the window runs from gate to the last op.
-    pub ops_per_job: Option<u64>,
 }
 
 /// A statement with positional binds in the engine's own style, ready to prepare.

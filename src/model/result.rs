@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, Disclosure, Drive, Kpm, Provenance, RunKind, TestSpec, Verdict};
+use super::{Counters, Disclosure, Drive, Kpm, Precision, Provenance, RunKind, TestSpec, Verdict};
 
 /// What jobs counted while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -172,9 +172,12 @@ pub struct TestResult {
     pub units_per_s: f64,
     pub ops_per_s: f64,
     pub rows_per_s: f64,
-    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it (batch means); absent with too few
-    /// seconds, or seconds that resemble one another too much.
+    /// Half width of the 95 % confidence interval of `ops_per_s` as a fraction of it (batch means, or a confidence
+    /// sequence if there is a `precision`); absent with too few seconds, or seconds that resemble one another too much.
     pub ci_fraction: Option<f64>,
+    /// How narrow it had to be for the window to end; absent of fixed windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
     pub latency: LatencySummary,
     /// Every n-th op was timed (1 = all).
     pub latency_stride: u32,
@@ -383,6 +386,7 @@ impl TestResult {
             ops_per_s: 0.0,
             rows_per_s: 0.0,
             ci_fraction: None,
+            precision: None,
             latency: LatencySummary::default(),
             latency_stride: 1,
             job_figures: Vec::new(),

@@ -67,6 +67,7 @@ reason_codes! {
     ClientLimit = "client-limit",
     NotSteady = "not-steady",
     Samples = "samples",
+    Precision = "precision",
     Repetitions = "repetitions",
     Tier = "tier",
     Threads = "threads",

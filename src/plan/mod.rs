@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
-use crate::model::{AskedRamp, Capabilities, Drive, Plan, Selection, TableRef};
+use crate::model::{AskedRamp, Capabilities, Drive, Plan, Precision, Selection, TableRef};
 
 mod compile;
 mod hash;
@@ -24,6 +24,9 @@ pub const DEFAULT_SIZE_GB: f64 = 0.25;
 /// Window if neither the user nor a suite gives one.
 pub const DEFAULT_WARMUP_S: f64 = 2.0;
 pub const DEFAULT_DURATION_S: f64 = 10.0;
+/// Where a window ends when its figure is known: the shortest warm-up and the longest window.
+pub const LEAST_WARMUP_S: f64 = 1.0;
+pub const DEFAULT_MAX_DURATION_S: f64 = 60.0;
 /// Seed of data and keys if the user gives none.
 pub const DEFAULT_SEED: u32 = 42;
 
@@ -43,6 +46,9 @@ pub struct Request {
     pub duration_s: Option<f64>,
     /// Fixed work instead of fixed time.
     pub ops_per_job: Option<u64>,
+    /// Instead of either: until the interval of the mean is so narrow, at most so many seconds.
+    pub precision: Option<Precision>,
+    pub max_duration_s: Option<f64>,
     /// How often each test is run.
     pub repeat: Option<u32>,
     /// How often a disturbed test is measured again at most.
@@ -68,6 +74,8 @@ impl Request {
             warmup_s: None,
             duration_s: None,
             ops_per_job: None,
+            precision: None,
+            max_duration_s: None,
             repeat: None,
             redo_disturbed: 0,
             time_scale: 1.0,
@@ -75,6 +83,13 @@ impl Request {
             seed: DEFAULT_SEED.into(),
             cores,
         }
+    }
+}
+
+impl Request {
+    /// True if it says itself when a test ends.
+    fn gives_end(&self) -> bool {
+        self.duration_s.is_some() || self.ops_per_job.is_some() || self.precision.is_some()
     }
 }
 
@@ -135,7 +150,7 @@ fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
 
 /// What the suites say of figures that are measured as they have it: longer windows are another thing.
 fn note(request: &Request, suites: &[&crate::catalog::Suite]) -> Option<String> {
-    let is_own = request.duration_s.is_none() && request.ops_per_job.is_none() && request.time_scale <= 1.0;
+    let is_own = !request.gives_end() && request.time_scale <= 1.0;
     suites.iter().filter(|_| is_own).find_map(|suite| suite.note.clone())
 }
 

@@ -3,29 +3,41 @@
 use crate::catalog::{Suite, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::rows::table_rows;
-use crate::model::{Facts, Window};
+use crate::model::{End, Facts, LEAST_KNOWN_S, Precision, Window};
 
-use super::{DEFAULT_DURATION_S, DEFAULT_WARMUP_S, Request};
+use super::{DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, LEAST_WARMUP_S, Request};
 
 /// A window is never scaled below this: a shorter one holds too little to be a measurement, in s.
 const SHORTEST_WINDOW_S: f64 = 0.1;
 
-/// The window of a test. What the request says itself stands as it is; the rest is scaled. Fixed work has no warm-up:
-/// the window runs from the gate to the last op.
+/// The window of a test. What the request says itself stands as it is, and before what the suite says; the rest is scaled.
 ///
 /// # Errors
 /// An expression of the suite that knows not what it uses.
 pub(super) fn window(request: &Request, entry: &SuiteEntry, suite: Option<&Suite>, facts: &Facts) -> Result<Window> {
+    let precision = request.precision.or(entry.precision.filter(|_| !request.gives_end()));
+    if let Some(precision) = precision {
+        return Ok(until_known(precision, request, entry));
+    }
+    match (&entry.work, request.ops_per_job, request.duration_s) {
+        (_, Some(ops), _) => Ok(Window::ops(ops)),
+        (Some(work), None, None) => Ok(Window::ops(ops_per_job(work, suite, facts, request)?)),
+        _ => Ok(fixed_time(request, entry)),
+    }
+}
+
+fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
     let scale = request.time_scale;
     let warmup_s = request.warmup_s.unwrap_or(entry.warmup_s.unwrap_or(DEFAULT_WARMUP_S) * scale);
     let scaled_s = (entry.duration_s.unwrap_or(DEFAULT_DURATION_S) * scale).max(SHORTEST_WINDOW_S);
-    let duration_s = request.duration_s.unwrap_or(scaled_s);
-    let ops_per_job = match (&entry.work, request.ops_per_job, request.duration_s) {
-        (_, Some(ops), _) => Some(ops),
-        (Some(work), None, None) => Some(ops_per_job(work, suite, facts, request)?),
-        _ => None,
-    };
-    Ok(Window { warmup_s: if ops_per_job.is_some() { 0.0 } else { warmup_s }, duration_s, ops_per_job })
+    Window::time(warmup_s, request.duration_s.unwrap_or(scaled_s))
+}
+
+/// The suite's warm-up is a constant for its own windows: this one ends by what is seen.
+fn until_known(precision: Precision, request: &Request, entry: &SuiteEntry) -> Window {
+    let scaled_s = entry.max_duration_s.unwrap_or(DEFAULT_MAX_DURATION_S) * request.time_scale;
+    let most_s = request.max_duration_s.unwrap_or(scaled_s.max(LEAST_KNOWN_S));
+    Window { warmup_s: request.warmup_s.unwrap_or(LEAST_WARMUP_S), end: End::Known { precision, most_s } }
 }
 
 fn ops_per_job(work: &Work, suite: Option<&Suite>, facts: &Facts, request: &Request) -> Result<u64> {

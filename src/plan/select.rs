@@ -115,10 +115,9 @@ pub fn jobs_note(selection: &Selection) -> Option<String> {
 /// Refuses what a suite only lists, and what cannot be made as short as asked for.
 fn runnable(request: &Request, entry: &SuiteEntry) -> std::result::Result<(), Refusal> {
     let refuse = |reason: String| Err(Refusal::Unavailable(entry.label().to_string(), reason));
-    let fixed_time = request.duration_s.is_some() || request.ops_per_job.is_some();
     match (&entry.none, entry.least_time_scale) {
         (Some(reason), _) => refuse(reason.clone()),
-        (None, Some(least)) if request.time_scale < least && !fixed_time => {
+        (None, Some(least)) if request.time_scale < least && !request.gives_end() => {
             let scale = request.time_scale;
             refuse(format!("its work is one op, which --time-scale {scale} cannot shorten"))
         }

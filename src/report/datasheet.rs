@@ -160,6 +160,14 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
         true => format!("{shortest} s"),
         false => language.say("{shortest} to {longest} s", &[("shortest", &shortest), ("longest", &longest)]),
     };
+    let precision = selections.iter().find_map(|one| one["window"]["precision"].as_f64());
+    let length = match precision.map(|half| language.exactly(half * 100.0) + " %") {
+        None => length,
+        Some(precision) => {
+            let texts = [("precision", precision.as_str()), ("length", &length)];
+            language.say("until known to +-{precision}, at most {length}", &texts)
+        }
+    };
     let times = most.to_string();
     let repeated = match run.plan["fresh"].as_str() {
         Some("data") => "{times} blocks, each on data loaded anew",
@@ -171,7 +179,8 @@ fn windows(language: Language, run: &RunRecord) -> Option<String> {
     let redo = redo.map(|times| language.say(REDO, &[("times", &times)]));
     let note = run.plan["note"].as_str().map(|note| language.phrase(note));
     let more: Vec<String> = repeated.into_iter().chain(redo).chain(note).collect();
-    (!more.is_empty()).then(|| format!("{length}; {}", more.join("; ")))
+    let told = precision.is_some() || !more.is_empty();
+    told.then(|| std::iter::once(length).chain(more).collect::<Vec<_>>().join("; "))
 }
 
 /// From start to end; of a publication its date.

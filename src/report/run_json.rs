@@ -10,8 +10,8 @@ use super::kpm::KpmReport;
 use super::{Document, Input, Report};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
-    self, Better, Counters, Disclosure, Drive, Kpm, LatencySummary, LoadResult, PartFigures, Provenance, Published,
-    RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
+    self, Better, Counters, Disclosure, Drive, Kpm, LatencySummary, LoadResult, PartFigures, Precision, Provenance,
+    Published, RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -116,6 +116,7 @@ struct Test<'a> {
     throughput: Option<f64>,
     per_job: Option<f64>,
     ci_fraction: Option<f64>,
+    precision: Option<Precision>,
     ops_per_s: f64,
     kpm: Metric<'a>,
     second: Option<Metric<'a>>,
@@ -167,6 +168,7 @@ impl<'a> Test<'a> {
             throughput,
             per_job: throughput.and_then(|total| Some(total / f64::from(test.jobs()?))),
             ci_fraction: result.and_then(|result| result.ci_fraction),
+            precision: result.and_then(|result| result.precision),
             ops_per_s: ops_per_s(test).unwrap_or_default(),
             kpm: Metric::of(test.kpm(), test.kpm_value()),
             second: test.second().map(|kpm| Metric::of(kpm, test.second_value())),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::log::{JobLog, SliceLog};
 use crate::model::{
-    Counters, Facts, JobFigures, LatencySummary, Moment, PartFigures, PartPlan, SeriesPoint, Snapshot, Tally,
-    TestResult, TestSpec,
+    Counters, Facts, JobFigures, LatencySummary, Moment, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot,
+    Tally, TestResult, TestSpec,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::batch_means::mean_interval;
+use crate::stats::sequence::known_mean;
 use crate::stats::summary::Quantiles;
 
 /// Jobs whose ops per sample differ by less than this factor are sampled alike.
@@ -20,6 +21,8 @@ pub struct Raw {
     pub jobs: Vec<(usize, JobLog)>,
     /// Latency per second since the gate.
     pub seconds: Vec<LatencyHistogram>,
+    /// Ops of all jobs per point of the window.
+    pub points: Vec<f64>,
     /// Begin, window open, window close, end.
     pub snapshots: Vec<Snapshot>,
     /// One sample per second while the jobs ran: (seconds since the gate, cumulative counters).
@@ -46,6 +49,7 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
     let (open_s, close_s) = window_edges(&raw);
     let counters = whole_test_counters(&raw);
     let series = series(&raw, &units_per_op, open_s, close_s);
+    let precision = selection.window.precision();
     Ok(TestResult {
         window_s: close_s - open_s,
         total_s: raw.total_s,
@@ -54,7 +58,8 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         units_per_s: per_s(&|job| job.units),
         ops_per_s: per_s(&|job| job.tally.ops as f64),
         rows_per_s: per_s(&|job| job.tally.rows as f64),
-        ci_fraction: ci_fraction(&series),
+        ci_fraction: ci_fraction(&series, &raw.points, precision),
+        precision,
         latency: latency_of(raw.jobs.iter().map(|(_, log)| log), &window),
         latency_stride: raw.jobs.iter().filter_map(|(_, log)| log.slices.last()).map(|s| s.stride).max().unwrap_or(1),
         parts: part_figures(&selection.parts, &raw.jobs, &jobs),
@@ -159,8 +164,12 @@ fn us(ns: f64) -> f64 {
     ns / 1000.0
 }
 
-/// Half width of the 95 % confidence interval of the ops per second, from the seconds inside the window.
-fn ci_fraction(series: &[SeriesPoint]) -> Option<f64> {
+/// Half width of the 95 % confidence interval of the ops per second, from the seconds inside the window; where the window
+/// ended when it was narrow enough, from the points by which that was decided.
+fn ci_fraction(series: &[SeriesPoint], points: &[f64], precision: Option<Precision>) -> Option<f64> {
+    if let Some(precision) = precision {
+        return known_mean(points, precision.fraction())?.fraction();
+    }
     let inside = series.iter().filter(|point| point.in_window && point.interval_s > 0.5);
     let ops_per_s: Vec<f64> = inside.map(|point| point.ops / point.interval_s).collect();
     mean_interval(&ops_per_s)?.fraction()
@@ -310,6 +319,7 @@ mod tests {
         let raw = Raw {
             jobs: vec![job(vec![slice(0.5, 2.5, 200, true)])],
             seconds: Vec::new(),
+            points: Vec::new(),
             snapshots: Vec::new(),
             samples: (0..=3).map(|t| (f64::from(t), Counters::default())).collect(),
             started_at: String::new(),

@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use super::Interrupt;
 use super::gate::Gate;
+use super::log::SecondsLog;
 use super::schedule::Schedule;
 use crate::model::{Counters, Moment, Snapshot};
+use crate::stats::sequence::{POINTS_PER_S, is_known, known_mean, warmed_up};
 
 /// How long jobs may take to connect and prepare, all together.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -49,7 +51,10 @@ pub struct Ended {
 /// Watches the clock, samples, cuts the window.
 pub struct Coordinator<'a, 'p> {
     gate: &'a Gate,
-    schedule: Schedule,
+    schedule: &'a Schedule,
+    /// What the jobs have done so far.
+    log: &'a SecondsLog,
+    stage: Stage,
     /// How long the jobs may take to come to the gate.
     connect_timeout: Duration,
     probes: &'a mut ReadProbes<'p>,
@@ -62,13 +67,14 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     /// A coordinator of jobs that are about to come to `gate`.
     pub fn new(
         gate: &'a Gate,
-        schedule: Schedule,
+        schedule: &'a Schedule,
+        log: &'a SecondsLog,
         connect_timeout: Duration,
         probes: &'a mut ReadProbes<'p>,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
-        let (snapshots, samples) = (Vec::new(), Vec::new());
-        Coordinator { gate, schedule, connect_timeout, probes, progress, snapshots, samples }
+        let (snapshots, samples, stage) = (Vec::new(), Vec::new(), Stage::Warming);
+        Coordinator { gate, schedule, log, stage, connect_timeout, probes, progress, snapshots, samples }
     }
 
     /// The snapshots and the per-second samples.
@@ -118,8 +124,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     fn watch(&mut self, opened_at: Instant, interrupt: &Interrupt) -> bool {
         let mut next_tick_s = 0.0;
         loop {
-            let due_s = self.next_due_s(next_tick_s);
-            let wake = self.wait_until(opened_at, due_s, interrupt);
+            let wake = self.wait(opened_at, next_tick_s, interrupt);
             let now_s = opened_at.elapsed().as_secs_f64();
             let window_open = self.has(Moment::WindowOpen);
             match wake {
@@ -138,7 +143,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     }
 
     fn next_due_s(&self, next_tick_s: f64) -> f64 {
-        let edge_s = if self.has(Moment::WindowOpen) { self.schedule.close_s } else { self.schedule.open_s };
+        let edge_s = if self.has(Moment::WindowOpen) { self.schedule.close_s() } else { self.schedule.open_s() };
         edge_s.min(next_tick_s)
     }
 
@@ -146,19 +151,20 @@ impl<'a, 'p> Coordinator<'a, 'p> {
     fn reading(&mut self, now_s: f64, next_tick_s: f64) -> f64 {
         let (counters, cost_ms) = (self.probes)(Reading::AtOnce);
         let edge = if self.has(Moment::WindowOpen) {
-            (now_s >= self.schedule.close_s).then_some(Moment::WindowClose)
+            (now_s >= self.schedule.close_s()).then_some(Moment::WindowClose)
         } else {
-            (now_s >= self.schedule.open_s).then_some(Moment::WindowOpen)
+            (now_s >= self.schedule.open_s()).then_some(Moment::WindowOpen)
         };
         if let Some(moment) = edge {
             self.snapshots.push(Snapshot { moment, t_s: now_s, counters: counters.clone(), cost_ms });
         }
-        if now_s < next_tick_s {
+        let opened = edge == Some(Moment::WindowOpen) && self.stage == Stage::Measuring;
+        if now_s < next_tick_s && !opened {
             return next_tick_s;
         }
         self.samples.push((now_s, counters));
-        (self.progress)(Progress { t_s: now_s, left_s: (self.schedule.close_s - now_s).max(0.0) });
-        now_s.floor() + 1.0
+        (self.progress)(Progress { t_s: now_s, left_s: (self.schedule.close_s() - now_s).max(0.0) });
+        self.schedule.next_sample_s(now_s)
     }
 
     /// After the window closed: jobs with long ops finish the one that began inside it. True if interrupted.
@@ -171,9 +177,39 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         false
     }
 
-    fn wait_until(&self, opened_at: Instant, due_s: f64, interrupt: &Interrupt) -> Wake {
+    /// Moves the edges of a window that ends when its figure is known.
+    fn look(&mut self, now_s: f64) {
+        let Some(precision) = self.schedule.window().precision() else { return };
+        match self.stage {
+            Stage::Warming if self.is_warm(now_s) => {
+                self.schedule.open_after(now_s);
+                self.stage = Stage::Measuring;
+            }
+            Stage::Measuring if self.is_known(precision.fraction()) => {
+                self.schedule.close_after(now_s);
+                self.stage = Stage::Closing;
+            }
+            _ => {}
+        }
+    }
+
+    fn is_warm(&self, now_s: f64) -> bool {
+        let points = self.log.points(0.0, now_s);
+        let overdue = now_s >= self.schedule.open_s();
+        overdue || points.len() as f64 >= self.schedule.window().warmup_s * POINTS_PER_S as f64 && warmed_up(&points)
+    }
+
+    fn is_known(&self, precision: f64) -> bool {
+        let points = self.log.points(self.schedule.open_s(), self.schedule.close_s());
+        known_mean(&points, precision).is_some_and(|interval| is_known(&interval, precision))
+    }
+
+    /// Waits for the next tick or edge, which may be moved meanwhile.
+    fn wait(&mut self, opened_at: Instant, next_tick_s: f64, interrupt: &Interrupt) -> Wake {
         loop {
-            let left_s = due_s - opened_at.elapsed().as_secs_f64();
+            let now_s = opened_at.elapsed().as_secs_f64();
+            self.look(now_s);
+            let left_s = self.next_due_s(next_tick_s) - now_s;
             if left_s <= 0.0 {
                 return Wake::Due;
             }
@@ -199,6 +235,14 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         let (counters, cost_ms) = (self.probes)(reading);
         self.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
     }
+}
+
+/// How far a test is whose window ends when its figure is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stage {
+    Warming,
+    Measuring,
+    Closing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -13,9 +13,11 @@ const HOPELESS: u32 = 100;
 
 /// Paces one job of a test.
 pub struct JobPacer<'a> {
+    /// From 1.
+    job: u32,
     gate: &'a Gate,
     seconds: &'a SecondsLog,
-    schedule: Schedule,
+    schedule: &'a Schedule,
     drive: Drive,
     opened_at: Option<Instant>,
     started_s: f64,
@@ -27,8 +29,9 @@ pub struct JobPacer<'a> {
 
 impl<'a> JobPacer<'a> {
     /// A pacer at a closed gate.
-    pub fn new(gate: &'a Gate, seconds: &'a SecondsLog, schedule: Schedule, drive: Drive) -> Self {
+    pub fn new(job: u32, gate: &'a Gate, seconds: &'a SecondsLog, schedule: &'a Schedule, drive: Drive) -> Self {
         JobPacer {
+            job,
             gate,
             seconds,
             schedule,
@@ -57,7 +60,7 @@ impl<'a> JobPacer<'a> {
 
     /// Ops still to do for fixed work; none left ends the job.
     fn ops_left(&self) -> Option<u64> {
-        match self.schedule.ops_per_job {
+        match self.schedule.window().ops_per_job() {
             None => Some(u64::MAX),
             Some(total) => total.checked_sub(self.ops_done()).filter(|left| *left > 0),
         }
@@ -65,7 +68,7 @@ impl<'a> JobPacer<'a> {
 
     /// Tells the gate once the window's slices are complete: past its close with at least one slice inside.
     fn note_satisfied(&mut self) {
-        let complete = self.started_s + 1e-3 >= self.schedule.close_s && self.log.slices.iter().any(|s| s.counts);
+        let complete = self.started_s + 1e-3 >= self.schedule.close_s() && self.log.slices.iter().any(|s| s.counts);
         if complete && !self.satisfied {
             self.satisfied = true;
             self.gate.satisfied();
@@ -105,7 +108,7 @@ impl Pacer for JobPacer<'_> {
         if counts {
             self.log.latency.merge(report.latency);
         }
-        self.seconds.add(start_s, end_s, report.latency);
+        self.seconds.add(self.job, (start_s, end_s), tally.ops, report.latency);
         let next_stride = stride(tally.ops, report.elapsed_s, self.drive);
         self.log.slices.push(SliceLog { start_s, end_s, tally, stride: self.stride, counts });
         self.stride = next_stride;

@@ -90,23 +90,17 @@ fn measure(
 ) -> Outcome {
     let schedule = Schedule::new(&spec.selection.window);
     let gate = Gate::new(spec.jobs);
-    let seconds = SecondsLog::default();
+    let seconds = SecondsLog::new(spec.jobs);
     let facts = test_facts(context.facts, spec.jobs);
     let started_at = jiff::Timestamp::now().to_string();
-    let mut coordinator = Coordinator::new(&gate, schedule, context.connect_timeout, probes, progress);
+    let mut coordinator = Coordinator::new(&gate, &schedule, &seconds, context.connect_timeout, probes, progress);
     let (jobs, ended) = std::thread::scope(|scope| {
         let threads: Vec<_> = (1..=spec.jobs)
             .map(|job| {
-                let (gate, seconds, facts) = (&gate, &seconds, &facts);
+                let (gate, seconds, schedule, facts) = (&gate, &seconds, &schedule, &facts);
                 scope.spawn(move || {
-                    run_job(
-                        context,
-                        spec,
-                        job,
-                        facts,
-                        JobPacer::new(gate, seconds, schedule, spec.selection.drive),
-                        gate,
-                    )
+                    let pacer = JobPacer::new(job, gate, seconds, schedule, spec.selection.drive);
+                    run_job(context, spec, job, facts, pacer, gate)
                 })
             })
             .collect();
@@ -117,7 +111,8 @@ fn measure(
     let (snapshots, samples) = coordinator.into_readings();
     let raw = Raw {
         jobs: jobs.into_iter().enumerate().map(|(index, log)| (index % spec.selection.parts.len(), log)).collect(),
-        seconds: SecondsLog::into_seconds(seconds),
+        points: seconds.points(schedule.open_s(), schedule.close_s()),
+        seconds: seconds.into_seconds(),
         snapshots,
         samples,
         started_at,

@@ -5,6 +5,7 @@ pub mod histogram;
 pub mod keys;
 mod least_squares;
 pub mod scaling;
+pub mod sequence;
 pub mod steady;
 pub mod summary;
 

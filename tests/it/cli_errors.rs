@@ -93,6 +93,13 @@ fn impossible_values_say_what_is_possible() {
     refused("run --duration 0", 2, &["--duration", "100ms"]);
     refused("run --duration 1s --ops 5", 2, &["--duration", "--ops"]);
     refused("run --ops 0", 2, &["--ops", "'0'"]);
+    for value in ["0", "-2%", "51%", "two", "nan"] {
+        refused(&format!("run --precision {value}"), 2, &["--precision", "2%"]);
+    }
+    refused("run --precision 2% --duration 5s", 2, &["--precision", "--duration"]);
+    refused("run --precision 2% --ops 5", 2, &["--precision", "--ops"]);
+    refused("run --max-duration 9s", 2, &["--precision"]);
+    refused("run --precision 2% --max-duration 4s", 2, &["--max-duration", "5s"]);
     refused("run --size 0", 2, &["--size", "0.01"]);
     refused("run --size -1", 2, &["--size", "0.01"]);
     refused("run --size huge", 2, &["--size", "huge"]);
@@ -170,6 +177,7 @@ fn an_error_line_stays_short_and_acts_on_no_terminal() {
         "run --jobs {}",
         "run --size {}",
         "run --duration {}",
+        "run --precision {}",
         "run --workload {}",
         "run --workload SRV-QUERY1:{}",
         "run --workload SRV-QUERY1:org={}",

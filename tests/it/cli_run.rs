@@ -194,6 +194,37 @@ fn load_keeps_the_data_run_reuses_it_and_clean_removes_it() {
 }
 
 #[test]
+fn a_test_runs_until_its_figure_is_known_or_its_time_is_over() {
+    let desk = Desk::new();
+    let base = "run sqlite --workload SRV-QUERY1 --jobs 1 --size 0.01 --format json";
+    let test = |options: &str| desk.run(&format!("{base} {options}")).ok().json()["tests"][0].clone();
+    let is_short = |test: &serde_json::Value| test["verdict"].to_string().contains("\"precision\"");
+    let known = test("--precision 40%");
+    assert!(known["elapsed_s"].as_f64().unwrap() < 60.0 && !is_short(&known), "{known:#}");
+    assert!(known["ci_fraction"].as_f64().unwrap() <= 0.4 && known["precision"] == 0.4, "{known:#}");
+    let cut = test("--precision 0.01% --max-duration 5s");
+    assert!(cut["elapsed_s"].as_f64().unwrap() >= 5.0 && is_short(&cut), "{cut:#}");
+    assert_ne!(cut["verdict"]["status"], "valid");
+    let sheet = desk.run("report datasheet last").ok().stdout;
+    assert!(sheet.contains("until known to +-0.01 %, at most 5 s"), "{sheet}");
+}
+
+#[test]
+fn a_suite_may_say_how_well_its_figures_must_be_known() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path("own/suites")).unwrap();
+    let list = |keys: &str| {
+        let suite = format!("id = 'known'\ntitle = 'known'\n{keys}\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,2'\n");
+        std::fs::write(desk.path("own/suites/known.toml"), suite).unwrap();
+        desk.run(&format!("list workloads --plan known --catalog {}", desk.path("own").display()))
+    };
+    let plan = list("precision = '2%'\nmax_duration_s = 30").ok().stdout;
+    assert!(plan.contains("up to 81 s"), "{plan}");
+    list("precision = '0%'").fails(2, &["known.toml:3", "'0%' is not a valid precision", "2%"]);
+    list("precision = '2%'\nmax_duration_s = 4").fails(2, &["known.toml", "max_duration_s", "5 or more"]);
+}
+
+#[test]
 fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     let desk = Desk::new();
     let args = "--workload SRV-QUERY1 --workload CPU-DOUBLE --workload TP-LIGHT --jobs 1,2 --size 0.01";

@@ -7,7 +7,7 @@ use std::path::Path;
 use dbdyno::campaign::{self, Campaign, Event, Keep};
 use dbdyno::catalog::Catalog;
 use dbdyno::engine;
-use dbdyno::model::{Drive, Plan, Reason, Selection, Status, Target, TestResult, Window};
+use dbdyno::model::{Drive, End, Plan, Reason, Selection, Status, Target, TestResult, Window};
 use dbdyno::plan::{self, Request};
 use dbdyno::runner::Interrupt;
 use dbdyno::store::Store;
@@ -27,7 +27,7 @@ const DOUBTS: [&str; 3] = ["contract", "little", "crosscheck"];
 /// thousands of tests on a crowded machine it missed what a session of ours had done before the test.)
 const UNEXCUSED: &str = "crosscheck";
 /// Window of a further try.
-const LONGER: Window = Window { warmup_s: 0.5, duration_s: 3.0, ops_per_job: None };
+const LONGER: Window = Window { warmup_s: 0.5, end: End::Time(3.0) };
 /// Further tries of what is in doubt: where others take the processors in bursts, one may find no calm moment.
 const FURTHER_TRIES: usize = 3;
 

@@ -191,6 +191,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         ops_per_s,
         rows_per_s: ops_per_s,
         ci_fraction: Some(0.0123),
+        precision: None,
         latency: latency(1e6 * f64::from(jobs) / ops_per_s, tally.ops),
         latency_stride: 16,
         job_figures: vec![JobFigures { job: 1, part: 0, tally: tally.clone(), units: 0.1, elapsed_s: window_s }],

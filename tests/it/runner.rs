@@ -11,7 +11,7 @@ use dbdyno::engine::{
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
-    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, JobFigures, Kpm, KpmValue,
+    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts, JobCode, JobFigures, Kpm, KpmValue,
     Moment, PartPlan, Ramp, ReasonCode, Selection, Target, TestResult, TestSpec, Window, Workload,
 };
 use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
@@ -29,11 +29,11 @@ fn null() -> Box<dyn Database> {
 }
 
 fn seconds(warmup_s: f64, duration_s: f64) -> Window {
-    Window { warmup_s, duration_s, ops_per_job: None }
+    Window::time(warmup_s, duration_s)
 }
 
 fn ops(ops_per_job: u64) -> Window {
-    Window { warmup_s: 0.0, duration_s: 0.0, ops_per_job: Some(ops_per_job) }
+    Window::ops(ops_per_job)
 }
 
 /// A selection whose op is one statement of the null engine.
@@ -168,6 +168,30 @@ fn an_op_longer_than_the_window_is_measured_to_its_end() {
     let whole = |job: &JobFigures| job.elapsed_s >= 0.4 * job.tally.ops as f64;
     assert!(result.job_figures.iter().all(whole), "no part of an op is cut off: {:?}", result.job_figures);
     assert!(result.latency.mean_us.unwrap() >= 400_000.0);
+}
+
+fn until_known(precision: &str, most_s: f64) -> Window {
+    Window { warmup_s: 1.0, end: End::Known { precision: precision.parse().unwrap(), most_s } }
+}
+
+#[test]
+fn a_steady_test_ends_when_its_mean_is_known() {
+    let result = in_a_calm_moment(|| measured(run(ONE_MS, until_known("20%", 60.0), 2)));
+    let at = |index: usize| result.snapshots[index].t_s;
+    assert!(at(1) >= 1.0 && (5.0..60.0).contains(&result.window_s), "{:?}", result.snapshots);
+    assert!(result.ci_fraction.unwrap() <= 0.2, "{:?}", result.ci_fraction);
+    assert_eq!(result.precision.unwrap().to_string(), "20%");
+    let inside = result.series.iter().filter(|point| point.in_window && point.interval_s > 0.5);
+    assert!(inside.count() >= 5, "the seconds begin with the window: {:?}", result.series);
+    // Slices of both jobs ended together: their times in the window are those of the window.
+    assert!(result.job_figures.iter().all(|job| job.elapsed_s >= 5.0 && job.tally.ops > 0), "{:?}", result.job_figures);
+}
+
+#[test]
+fn a_noisy_test_ends_after_its_longest_window() {
+    // Every fortieth op takes 1.5 s: no five seconds know their mean.
+    let result = measured(run("spin 1000000, slow 1500000000 every 40", until_known("2%", 6.0), 1));
+    assert!(result.window_s >= 6.0 && result.ci_fraction.is_none_or(|half| half > 0.02), "{:?}", result.ci_fraction);
 }
 
 /// Ops in flight on average, by throughput and service time.

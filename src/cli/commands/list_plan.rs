@@ -15,7 +15,7 @@ use crate::engine::{ENGINES, Engine};
 use crate::error::{Error, Result};
 use crate::fit::{data_bytes, list_jobs};
 use crate::host::processors;
-use crate::model::{Claim, Drive, Plan, Ramp, Selection, TableRef, TestResult, TestSpec};
+use crate::model::{Claim, Drive, Plan, Precision, Ramp, Selection, TableRef, TestResult, TestSpec};
 use crate::plan;
 use crate::report::format::layout::fold;
 
@@ -70,6 +70,7 @@ struct Selected {
     tests_at_most: u32,
     repeat: u32,
     ops_per_job: Option<u64>,
+    precision: Option<Precision>,
     time_s: Option<f64>,
     redo_bytes_per_op_at_least: Option<f64>,
     disk_bytes: Option<u64>,
@@ -121,7 +122,8 @@ fn selected(plan: &Plan, selection: &Selection) -> Selected {
         jobs_to,
         tests_at_most: steps,
         repeat: selection.repeat,
-        ops_per_job: selection.window.ops_per_job,
+        ops_per_job: selection.window.ops_per_job(),
+        precision: selection.window.precision(),
         time_s: schedule::timed_s(selection).map(|test_s| f64::from(steps) * test_s),
         redo_bytes_per_op_at_least: redo_bytes_per_op(plan, selection),
         disk_bytes: disk_bytes(plan, selection),
@@ -166,7 +168,7 @@ fn cells(number: usize, test: &Selected) -> [String; 8] {
         test.drive.name().into(),
         test.jobs.clone(),
         test.tests_at_most.to_string(),
-        test.time_s.map_or_else(unknown, duration),
+        test.time_s.map_or_else(unknown, |time_s| up_to(test) + &duration(time_s)),
         test.disk_bytes.map_or_else(unknown, gb),
         test.redo_bytes_per_op_at_least.map_or_else(unknown, redo),
     ]
@@ -199,6 +201,11 @@ fn named(test: &Selected) -> String {
     let params = test.params.iter().map(|(name, value)| format!(" {name}={value}"));
     let code = test.code.iter().map(|code| format!("{code} "));
     code.chain([test.workload.clone()]).chain(params).collect()
+}
+
+/// What ends when its figure is known has a longest time only.
+fn up_to(test: &Selected) -> String {
+    test.precision.map_or_else(String::new, |_| "up to ".into())
 }
 
 fn duration(seconds: f64) -> String {

@@ -12,6 +12,7 @@ use crate::cli::request::check_size;
 use crate::engine::{ENGINES, Engine};
 use crate::error::Result;
 use crate::host::processors;
+use crate::model::Precision;
 use crate::plan::{self, Candidate, DEFAULT_SIZE_GB};
 use crate::report::format::layout::fold;
 
@@ -52,6 +53,7 @@ struct Test {
     work: Option<Work>,
     ops_per_job: Option<u64>,
     duration_s: Option<f64>,
+    precision: Option<Precision>,
     /// Nothing, or why not; none of a test that is only listed.
     #[serde(serialize_with = "in_words")]
     engines: Option<Outcomes>,
@@ -94,8 +96,9 @@ fn test(catalog: &Catalog, entry: &SuiteEntry, on: &[(&'static str, Vec<Candidat
     Ok(Test {
         test: suite_test(catalog, entry)?,
         work: entry.work.clone(),
-        ops_per_job: window.and_then(|window| window.ops_per_job),
-        duration_s: window.filter(|_| entry.work.is_none()).map(|window| window.duration_s),
+        ops_per_job: window.and_then(|window| window.ops_per_job()),
+        duration_s: window.filter(|_| entry.work.is_none()).and_then(|window| window.duration_s()),
+        precision: window.and_then(|window| window.precision()),
         engines: entry.workload.is_some().then(engines),
     })
 }
@@ -150,7 +153,10 @@ fn rule(test: &Test) -> String {
             let op = if ops == 1 { "op" } else { "ops" };
             format!("{} {} = {ops} {op}", work.amount, work.unit)
         }
-        (_, _, Some(seconds)) => format!("{seconds} s"),
+        (_, _, Some(seconds)) => match test.precision {
+            Some(precision) => format!("until +-{precision}, at most {seconds} s"),
+            None => format!("{seconds} s"),
+        },
         _ => String::new(),
     }
 }
