@@ -203,7 +203,7 @@ fn a_test_runs_until_its_figure_is_known_or_its_time_is_over() {
     assert!(known["elapsed_s"].as_f64().unwrap() < 60.0 && !is_short(&known), "{known:#}");
     assert!(known["ci_fraction"].as_f64().unwrap() <= 0.4 && known["precision"] == 0.4, "{known:#}");
     let cut = test("--precision 0.01% --max-duration 5s");
-    assert!(cut["elapsed_s"].as_f64().unwrap() >= 5.0 && is_short(&cut), "{cut:#}");
+    assert!(cut["elapsed_s"].as_f64().unwrap() > 4.9 && is_short(&cut), "{cut:#}");
     assert_ne!(cut["verdict"]["status"], "valid");
     let sheet = desk.run("report datasheet last").ok().stdout;
     assert!(sheet.contains("until known to +-0.01 %, at most 5 s"), "{sheet}");

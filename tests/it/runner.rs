@@ -191,7 +191,7 @@ fn a_steady_test_ends_when_its_mean_is_known() {
 fn a_noisy_test_ends_after_its_longest_window() {
     // Every fortieth op takes 1.5 s: no five seconds know their mean.
     let result = measured(run("spin 1000000, slow 1500000000 every 40", until_known("2%", 6.0), 1));
-    assert!(result.window_s >= 6.0 && result.ci_fraction.is_none_or(|half| half > 0.02), "{:?}", result.ci_fraction);
+    assert!(result.window_s > 5.9 && result.ci_fraction.is_none_or(|half| half > 0.02), "{:?}", result.ci_fraction);
 }
 
 /// Ops in flight on average, by throughput and service time.
