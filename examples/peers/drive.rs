@@ -22,21 +22,14 @@ pub fn lookup(lab: &Lab, params: &str, drive: Drive, seconds: f64) -> Result<Sel
 /// A workload of the catalogue, `id` with parameters as on the command line.
 pub fn workload(lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selection> {
     let request = plan::Request {
-        engine: lab.engine.name().into(),
-        capabilities: lab.engine.capabilities(),
-        suites: Vec::new(),
         workloads: vec![id.to_owned()],
         jobs: Some(AskedRamp::of(1)),
         drive: Some(drive),
         warmup_s: Some(WARMUP_S),
         duration_s: Some(seconds),
-        ops_per_job: None,
-        redo_disturbed: 0,
-        repeat: None,
-        time_scale: 1.0,
         size_gb: Some(LOOKUP_GB),
         seed: SEED,
-        cores: 1,
+        ..plan::Request::new(lab.engine.name(), lab.engine.capabilities(), 1)
     };
     let selections = plan::build(&lab.catalog, &request)?.selections;
     selections.into_iter().next().ok_or_else(|| failed(id, "is not in the plan"))

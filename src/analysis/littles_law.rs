@@ -8,6 +8,7 @@ use super::cpu::processors;
 use super::kpm::mean_service_s;
 use crate::model::{JobFigures, PartFigures, Reason, ReasonCode, Sentence, Status, Tally, TestResult};
 use crate::stats::LatencyHistogram;
+use crate::stats::sequence::POINTS_PER_S;
 
 /// Largest difference between two means of the service time.
 const TOLERANCE: f64 = 0.05;
@@ -18,7 +19,7 @@ const FEWEST_SAMPLES: u64 = 100;
 const CLOCK_S: f64 = 1e-6;
 /// A tick of more than this part of the median shows.
 const TICK_SHOWS: f64 = 0.01;
-/// Length of a slice in seconds: up to two of a job may be cut off by the window.
+/// Length of a slice in seconds, but of windows that end when their figure is known.
 const SLICE_S: f64 = 1.0;
 
 /// What a job may wait for a processor between two slices, in seconds, for each job that shares the processor.
@@ -30,7 +31,7 @@ const TURN_S: f64 = 0.01;
 pub fn judge(result: &TestResult) -> Vec<Reason> {
     let Some(expected_s) = jobs_over_throughput_s(result) else { return vec![] };
     let law = match result.parts.len() {
-        0 | 1 => busy(&result.window, result.jobs, expected_s, crowd(result)).into_iter().collect(),
+        0 | 1 => busy(&result.window, (result.jobs, slice_s(result)), expected_s, crowd(result)).into_iter().collect(),
         _ => parts(result),
     };
     let notes = [timed(result, expected_s), ticks(result), presence(result, expected_s)];
@@ -55,9 +56,14 @@ fn elapsed_per_op_s<'a>(jobs: impl Iterator<Item = &'a JobFigures>) -> Option<f6
 fn parts(result: &TestResult) -> Vec<Reason> {
     let one = |(index, part): (usize, &PartFigures)| {
         let expected_s = elapsed_per_op_s(result.job_figures.iter().filter(|job| job.part == index))?;
-        Some(busy(&part.tally, part.jobs, expected_s, crowd(result))?.of_part(&part.workload))
+        Some(busy(&part.tally, (part.jobs, slice_s(result)), expected_s, crowd(result))?.of_part(&part.workload))
     };
     result.parts.iter().enumerate().filter_map(one).collect()
+}
+
+/// Up to two slices of a job may be cut off by the window.
+fn slice_s(result: &TestResult) -> f64 {
+    result.precision.map_or(SLICE_S, |_| 1.0 / POINTS_PER_S as f64)
 }
 
 /// How many jobs share a processor of the database's host: the fewest and the most that it can be.
@@ -68,9 +74,9 @@ fn crowd(result: &TestResult) -> (f64, f64) {
 }
 
 /// The loops' own busy time per op, as the engine reported it. Between slices a job waits for its turn.
-fn busy(tally: &Tally, jobs: u32, expected_s: f64, crowd: (f64, f64)) -> Option<Reason> {
+fn busy(tally: &Tally, (jobs, slice_s): (u32, f64), expected_s: f64, crowd: (f64, f64)) -> Option<Reason> {
     let busy_s = mean_service_s(tally)?;
-    let turns = tally.busy_s / SLICE_S + f64::from(jobs);
+    let turns = tally.busy_s / slice_s + f64::from(jobs);
     let waited_s = |crowd: f64| TURN_S * crowd * turns / tally.ops as f64;
     let missing_s = expected_s - busy_s;
     let exceeds = |waited_s: f64| missing_s.abs() > TOLERANCE * expected_s + waited_s;
@@ -115,7 +121,7 @@ fn standard_error_s(buckets: &[(u64, u64)], samples: u64, mean_s: f64) -> f64 {
 fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let full_s = f64::from(result.jobs) * result.window_s;
     let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();
-    let cut_off_s = f64::from(result.jobs) * 2.0 * expected_s.max(SLICE_S);
+    let cut_off_s = f64::from(result.jobs) * 2.0 * expected_s.max(slice_s(result));
     let absent = !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
     let sentence = Sentence::new("the jobs were looping for only {share%} of the window");
     absent.then(|| Reason::new(Status::Conditional, ReasonCode::Little, sentence.with("share", elapsed_s / full_s)))

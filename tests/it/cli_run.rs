@@ -214,7 +214,8 @@ fn a_suite_may_say_how_well_its_figures_must_be_known() {
     let desk = Desk::new();
     std::fs::create_dir_all(desk.path("own/suites")).unwrap();
     let list = |keys: &str| {
-        let suite = format!("id = 'known'\ntitle = 'known'\n{keys}\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,2'\n");
+        let suite =
+            format!("id = 'known'\ntitle = 'known'\n{keys}\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,2'\n");
         std::fs::write(desk.path("own/suites/known.toml"), suite).unwrap();
         desk.run(&format!("list workloads --plan known --catalog {}", desk.path("own").display()))
     };

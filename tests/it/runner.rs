@@ -11,8 +11,8 @@ use dbdyno::engine::{
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
-    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts, JobCode, JobFigures, Kpm, KpmValue,
-    Moment, PartPlan, Ramp, ReasonCode, Selection, Target, TestResult, TestSpec, Window, Workload,
+    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts, JobCode, JobFigures, Kpm,
+    KpmValue, Moment, PartPlan, Ramp, ReasonCode, Selection, Target, TestResult, TestSpec, Window, Workload,
 };
 use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
 use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test};
