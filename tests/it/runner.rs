@@ -16,7 +16,6 @@ use dbdyno::model::{
 };
 use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
 use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test};
-
 use dbdyno::stats::LatencyHistogram;
 
 use crate::support::{in_a_calm_moment, until};
