@@ -2,13 +2,16 @@
 
 use super::derive::not_known;
 use crate::model::{Counters, Reason, ReasonCode, Sentence, SeriesPoint, Status, TestResult};
+use crate::stats::summary::mean;
 
 /// Below this fraction of its speed at the run's begin a processor is slow. The clock of an undisturbed shared host wanders: of
 /// 2,925 pieces in 25 minutes of a virtual machine at full load 99.6 % took 0.88 to 1.03 of their median, idle or busy alike. A
 /// run that begins at the fastest clock would call most seconds slow at 0.9, and 0.4 % of them at 0.85.
 const SLOW: f64 = 0.85;
-/// Share of the window's seconds above which slow ones make figures conditional.
+/// Share of the window's seconds above which slow ones make figures conditional, and how many are too few to say so: a second is
+/// one or two looks.
 const TOLERATED: f64 = 0.1;
+const FEWEST: usize = 2;
 
 /// Speed of the processors at work over a period; 1 = as when the run began and all processors were at work.
 ///
@@ -53,7 +56,8 @@ pub(super) fn judge(result: &TestResult) -> Option<Reason> {
                     seconds less than {limit=}";
     let sentence = Sentence::new(sentence).with("least", least).with("most", most).with("slow", slow as u64);
     let sentence = sentence.with("seconds", speeds.len() as u64).with("limit", SLOW);
-    (slow as f64 > TOLERATED * speeds.len() as f64)
+    let too_many = slow >= FEWEST && slow as f64 > TOLERATED * speeds.len() as f64;
+    (too_many || mean(&speeds).is_some_and(|mean| mean < SLOW))
         .then(|| Reason::new(Status::Conditional, ReasonCode::PlatformUnsteady, sentence))
 }
 
@@ -79,6 +83,8 @@ mod tests {
             "the processor gave 0.620 to 1.000 of its speed at the run's begin, in 2 of 10 seconds less than 0.85";
         assert_eq!(with([1.0, 0.9, 0.62, 1.0, 0.84, 1.0, 0.95, 0.95, 0.95, 0.95]).as_deref(), Some(text));
         assert_eq!(with([1.0, 1.0, 0.62, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), None, "one of ten");
+        let short = |speed| with([1.0, speed, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0]).is_some();
+        assert!(!short(0.5) && short(0.3), "one of four, and the mean of all");
         assert_eq!(with([1.4; 10]), None, "with idle siblings a processor is faster");
     }
 
