@@ -173,7 +173,7 @@ pub fn mistakes(test: &Value) -> Vec<&Value> {
 }
 
 /// Codes of the reasons by which a verdict says that others took the processors: the hypervisor, other programs.
-pub const DISTURBED: [&str; 2] = ["steal", "foreign-load"];
+pub const DISTURBED: [&str; 3] = ["steal", "foreign-load", "platform-unsteady"];
 
 /// Waits until something is so.
 #[track_caller]
