@@ -1,13 +1,14 @@
 # The two commands of a newcomer are `cargo run --release` and `make test`.
 
 # Modules of tests/it that need no server, no browser and no office program.
-FAST = architecture cli_compare cli_errors cli_output cli_pages cli_reports cli_run findings heatmaps probes \
-       published_reports reports runner sizes store suites summaries
-# What does need one in these modules.
-SLOW = a_port_in_use a_reader_that_went_away a_run_goes_on the_published_suites_run
+FAST = architecture cli_errors cli_output cli_pages cli_reports cli_run heatmaps probes published_reports reports runner \
+       sizes store suites summaries
+# What does need one in these modules, or many seconds.
+SLOW = a_port_in_use a_reader_that_went_away a_run_goes_on the_published_suites_run a_busy_neighbour repetitions_run \
+       a_test_runs_until a_noisy_test an_error_line_stays
 
 # Most of what a test of a server does is waiting for it.
-THREADS = $(shell expr $$(nproc) + 2)
+THREADS = $(shell expr $$(nproc) + 3)
 
 .PHONY: run test test-fast check deps peers
 

@@ -91,3 +91,19 @@ where variable_name in ('INNODB_ADAPTIVE_HASH_INDEX', 'INNODB_BUFFER_POOL_SIZE',
   'SORT_BUFFER_SIZE', 'SYNC_BINLOG', 'TABLE_OPEN_CACHE',
   'THREAD_CACHE_SIZE', 'THREAD_HANDLING', 'TX_ISOLATION', 'TRANSACTION_ISOLATION', 'USERSTAT')
 order by 1
+
+-- name: noise
+-- what this server does beside the tests; the first matters most
+select found, advice
+from (
+  select 1 as place, 'INNODB_STATS_AUTO_RECALC' as name, 'ON' as value, 'statistics are gathered while tests run' as found,
+    'set global innodb_stats_auto_recalc = off while you measure' as advice
+  union all select 2, 'PERFORMANCE_SCHEMA', 'ON', 'performance_schema times every statement, also within routines',
+    'start the server with performance_schema = off'
+  union all select 3, 'QUERY_CACHE_TYPE', 'ON', 'the query cache answers some statements', 'set global query_cache_type = off'
+  union all select 4, 'INNODB_ADAPTIVE_HASH_INDEX', 'ON', 'the adaptive hash index builds up while tests run',
+    'set global innodb_adaptive_hash_index = off while you measure'
+) as cause
+join information_schema.system_variables as s on s.variable_name = cause.name
+where s.global_value = cause.value
+order by cause.place

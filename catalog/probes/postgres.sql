@@ -103,3 +103,16 @@ where name in ('autovacuum', 'bgwriter_delay', 'bgwriter_lru_maxpages', 'block_s
   'track_activities', 'track_io_timing', 'track_wal_io_timing', 'wal_buffers', 'wal_compression', 'wal_level',
   'wal_segment_size', 'wal_sync_method', 'work_mem')
 order by name
+
+-- name: noise
+-- what this server does beside the tests; the first matters most
+select found, advice
+from (values
+  (1, 'autovacuum', 'on', 'autovacuum may work on the tables of a test', 'alter system set autovacuum = off while you measure'),
+  (2, 'checkpoint_timeout', null, 'a checkpoint by time falls into some tests and not into others',
+    'alter system set checkpoint_timeout = ''30min'', and max_wal_size as the load needs'),
+  (3, 'jit', 'on', 'queries are compiled at run time, at some costs and not at others', 'alter system set jit = off')
+) as cause (rank, name, value, found, advice)
+join pg_settings as s using (name)
+where case when cause.value is null then s.setting::int < 1800 else s.setting = cause.value end
+order by rank

@@ -88,7 +88,7 @@ pub enum Command {
     /// Remove exactly what dbdyno made on a target
     Clean(TargetArgs),
     /// Preflight: connection, version, privileges, disk, what is missing; creates nothing
-    Check(TargetArgs),
+    Check(CheckArgs),
     /// The runs of the results file: list, show, export, import, delete
     Runs {
         #[command(subcommand)]
@@ -286,6 +286,16 @@ pub enum DriveArg {
     Database,
     /// In our process, prepared statements
     Client,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Clone, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Also look at the machine for three seconds, and name the three causes of noise that matter most, with what to do
+    #[arg(long)]
+    pub noise: bool,
 }
 
 /// What and where, of the commands that touch a target.

@@ -7,6 +7,7 @@ mod account;
 mod disclosure;
 mod disk;
 mod hardware;
+pub mod noise;
 
 pub use account::{Account, is_root};
 pub use disclosure::disclosure;

@@ -2,8 +2,12 @@
 
 use std::path::Path;
 
-use crate::servers::Server;
-use crate::support::{Desk, column, ended, finished, free_port, mistakes, processes, until};
+use dbdyno::catalog::Catalog;
+use dbdyno::sql::statement;
+
+use crate::probes::noises;
+use crate::servers::{Lease, Server};
+use crate::support::{Desk, column, ended, finished, free_port, mistakes, processes, try_session_of, until};
 
 pub const SECRET: &str = "tr0ub4dor-and-3";
 /// A password that tests do put into arguments: another one, since other tests look for [`SECRET`] in all command lines.
@@ -208,4 +212,16 @@ fn a_killed_backend_fails_its_test_only() {
     assert!(!mistakes(&tests[0]).is_empty() && mistakes(&tests[1]).is_empty(), "{tests:#?}");
     assert!(tests[0]["first_error"].as_str().unwrap().contains("terminat"), "{}", tests[0]["first_error"]);
     assert_eq!(document["status"], "finished");
+}
+
+#[test]
+fn what_a_server_does_beside_the_tests_is_a_cause_of_noise() {
+    for engine in ["postgres", "mariadb"] {
+        let lease = Lease::new(engine, None, &[]);
+        let catalog = Catalog::embedded().unwrap();
+        let block = catalog.probes(engine, &[99]).into_iter().find(|block| block.name == "noise").unwrap();
+        let rows = try_session_of(engine, &lease.url).unwrap().query(statement(&block.text), &[]).unwrap();
+        assert!(rows.columns == ["found", "advice"] && !rows.rows.is_empty(), "{engine}: {rows:?}");
+        assert!((1..=3).contains(&noises(&lease.url).len()), "{engine}");
+    }
 }

@@ -113,3 +113,17 @@ fn the_disclosure_has_its_sections() {
         assert!(disclosure.get(section, key).is_some(), "{section}.{key}");
     }
 }
+
+/// The causes of noise that `check` names for a target.
+pub fn noises(target: &str) -> Vec<String> {
+    let found = Desk::new().run(&format!("check {target} --noise --size 0.01")).ok().stdout;
+    found.lines().filter_map(|line| line.strip_prefix("noise ")).map(|line| line.trim().to_string()).collect()
+}
+
+#[test]
+fn causes_of_noise_are_named_with_what_to_do() {
+    let _neighbours = Neighbours::at_work();
+    let found = noises("sqlite");
+    assert!(found[0].starts_with("other programs use ") && found[0].contains("sh"), "{found:?}");
+    assert!(found[0].contains("; stop them"), "{found:?}");
+}

@@ -1,17 +1,27 @@
 //! `check`: preflight; says what is missing and creates nothing.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::campaign::{self, Keep, Platform, Request};
 use crate::catalog::Catalog;
-use crate::cli::args::TargetArgs;
+use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
 use crate::cli::{out, paths, request};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
 use crate::fit;
+use crate::host::noise::{self, Cause};
 use crate::model::{Plan, Target};
 use crate::server::{self, StartOptions};
+use crate::sql::statement;
+
+/// How long the machine is looked at for causes of noise.
+const LOOK: Duration = Duration::from_secs(3);
+/// Causes of noise that are named.
+const MOST_CAUSES: usize = 3;
+/// Block of a probe that names causes of noise: columns `found` and `advice`.
+const NOISE: &str = "noise";
 
 /// One finding of the preflight.
 struct Finding {
@@ -23,10 +33,10 @@ struct Finding {
 ///
 /// # Errors
 /// Of kind `Check` if something is missing; of the target if it cannot be reached at all.
-pub fn check(context: &Context, args: &TargetArgs) -> Result<()> {
+pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     context.text_only()?;
     let catalog = context.catalog()?;
-    let request = request::of_target(&catalog, args)?;
+    let request = request::of_target(&catalog, &args.target)?;
     let plan = request.plan(&catalog)?;
     let needed_bytes = fit::data_bytes(&plan.tables, plan.size_gb);
     let asked = Asked { catalog: &catalog, request: &request, plan: &plan };
@@ -42,6 +52,9 @@ pub fn check(context: &Context, args: &TargetArgs) -> Result<()> {
     for finding in &findings {
         // As wide as its longest word, whatever is found.
         table.row([format!("{:<7}", if finding.ok { "ok" } else { "MISSING" }), finding.what.clone()]);
+    }
+    if args.noise {
+        noises(context, &asked).into_iter().for_each(|line| table.row(["noise  ".to_string(), line]));
     }
     out::print(&table.render(None))?;
     match findings.iter().filter(|finding| !finding.ok).count() {
@@ -95,6 +108,29 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Find
     let (suits, jobs) = (suits(asked, &platform, needed_bytes), jobs(asked.plan, &platform));
     let closed = platform.close(&|_| {});
     vec![finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)]
+}
+
+/// The worst causes of noise here, each with what to do.
+fn noises(context: &Context, asked: &Asked<'_>) -> Vec<String> {
+    let causes = noise::causes(LOOK).into_iter().chain(of_server(context, asked).unwrap_or_default()).collect();
+    let causes = noise::sorted(causes);
+    let line = |cause: &Cause| format!("{}; {}", cause.found, cause.advice);
+    match causes.is_empty() {
+        true => vec!["nothing was found that makes figures vary".into()],
+        false => causes.iter().take(MOST_CAUSES).map(line).collect(),
+    }
+}
+
+/// What an existing server does beside the tests; a private one has the profile's settings, which avoid it.
+fn of_server(context: &Context, asked: &Asked<'_>) -> Option<Vec<Cause>> {
+    let Target::Existing { .. } = asked.request.target else { return None };
+    let open = |request: &Request| Platform::open(request, None, Access::Inspect, &|_| {});
+    let platform = request::with_password(context, asked.request, open).ok()?;
+    let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
+    let sql = statement(&blocks.iter().find(|block| block.name == NOISE)?.text).to_string();
+    let rows = platform.database.session().ok()?.query(&sql, &[]).ok()?;
+    let cause = |at: usize| Some(Cause::known(rows.get(at, "found")?, rows.get(at, "advice")?, at));
+    Some((0..rows.rows.len()).filter_map(cause).collect())
 }
 
 /// Whether an existing server has what the plan needs.

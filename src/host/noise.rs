@@ -1,0 +1,169 @@
+//! What makes equal measurements differ on this machine: who else uses it now, and how it is set.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use procfs::process::all_processes;
+use procfs::{Current, CurrentSI, KernelStats, Meminfo};
+
+use super::{chosen, file};
+
+/// A disturbance is worth a word from this share of the processors' time.
+const WORTH: f64 = 0.005;
+/// Most programs named.
+const NAMED: usize = 3;
+
+/// A cause of noise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// What was found, as a sentence without its end.
+    pub found: String,
+    /// What to do.
+    pub advice: String,
+    /// How much it matters: a share of the processors' time if it was measured; what was not measured stands below.
+    pub weight: f64,
+}
+
+impl Cause {
+    /// A cause that was not measured, but is known to matter; of two the one that is named first matters more.
+    pub fn known(found: impl Into<String>, advice: impl Into<String>, rank: usize) -> Cause {
+        Cause { found: found.into(), advice: advice.into(), weight: WORTH / (2 + rank) as f64 }
+    }
+}
+
+/// Looks at the machine for a while, in which we do nothing; the causes that were found, the worst first.
+pub fn causes(look: Duration) -> Vec<Cause> {
+    let before = Look::now();
+    std::thread::sleep(look);
+    let measured = before.zip(Look::now()).map(|(before, after)| disturbances(&before, &after)).unwrap_or_default();
+    sorted(measured.into_iter().chain(settings()).collect())
+}
+
+/// The worst first.
+pub fn sorted(mut causes: Vec<Cause>) -> Vec<Cause> {
+    causes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    causes
+}
+
+/// Processor time so far, in ticks.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Look {
+    all: u64,
+    busy: u64,
+    steal: u64,
+    /// By process id: name and ticks.
+    programs: BTreeMap<i32, (String, u64)>,
+    pages_swapped: u64,
+}
+
+impl Look {
+    fn now() -> Option<Look> {
+        let cpu = KernelStats::current().ok()?.total;
+        let steal = cpu.steal.unwrap_or(0);
+        let busy = cpu.user + cpu.nice + cpu.system + cpu.irq.unwrap_or(0) + cpu.softirq.unwrap_or(0);
+        let all = busy + steal + cpu.idle + cpu.iowait.unwrap_or(0);
+        let stats = all_processes().ok()?.flatten().filter_map(|process| process.stat().ok());
+        let programs = stats.map(|stat| (stat.pid, (stat.comm.clone(), stat.utime + stat.stime))).collect();
+        let swapped = procfs::vmstat().ok()?;
+        let swapped = ["pswpin", "pswpout"].iter().filter_map(|name| swapped.get(*name)).sum::<i64>();
+        Some(Look { all, busy, steal, programs, pages_swapped: swapped.max(0) as u64 })
+    }
+}
+
+fn disturbances(before: &Look, after: &Look) -> Vec<Cause> {
+    let all = after.all.saturating_sub(before.all).max(1) as f64;
+    let share = |before: u64, after: u64| after.saturating_sub(before) as f64 / all;
+    let (busy, steal) = (share(before.busy, after.busy), share(before.steal, after.steal));
+    let names = busiest(before, after).join(", ");
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let others = Cause {
+        found: format!("other programs use {} of the processors: {names}", percent(busy)),
+        advice: "stop them, or measure when they rest".into(),
+        weight: busy,
+    };
+    let stolen = Cause {
+        found: format!("the hypervisor takes {} of the processors", percent(steal)),
+        advice: "use a machine with processors of its own, or --redo-disturbed".into(),
+        weight: steal,
+    };
+    let swapping = (after.pages_swapped > before.pages_swapped).then(|| Cause {
+        found: format!("{} pages were swapped meanwhile", after.pages_swapped - before.pages_swapped),
+        advice: "free memory, or choose a smaller --profile".into(),
+        weight: 1.0,
+    });
+    [others, stolen].into_iter().filter(|cause| cause.weight >= WORTH).chain(swapping).collect()
+}
+
+/// The programs that used most of the processors, by name.
+fn busiest(before: &Look, after: &Look) -> Vec<String> {
+    let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+    for (pid, (name, ticks)) in &after.programs {
+        let known = before.programs.get(pid).map_or(0, |(_, ticks)| *ticks);
+        *by_name.entry(name).or_default() += ticks.saturating_sub(known);
+    }
+    let mut used: Vec<(&str, u64)> = by_name.into_iter().filter(|(_, ticks)| *ticks > 0).collect();
+    used.sort_by_key(|(_, ticks)| std::cmp::Reverse(*ticks));
+    used.into_iter().take(NAMED).map(|(name, _)| name.to_string()).collect()
+}
+
+/// How the machine is set, as far as that makes figures vary.
+fn settings() -> Vec<Cause> {
+    let governor = file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    let pages = file("/sys/kernel/mm/transparent_hugepage/enabled").map(|text| chosen(&text));
+    let swap = Meminfo::current().ok().map(|memory| memory.swap_total - memory.swap_free);
+    let numa = file("/proc/sys/kernel/numa_balancing");
+    let found = [
+        governor.filter(|governor| governor != "performance").map(|governor| {
+            let advice = "cpupower frequency-set -g performance";
+            (format!("the frequency governor is {governor}: processors change their clock with the load"), advice)
+        }),
+        pages.filter(|pages| pages == "always").map(|_| {
+            let advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
+            ("transparent huge pages are always on: the kernel compacts memory while it is measured".into(), advice)
+        }),
+        swap.filter(|bytes| *bytes > 0).map(|bytes| {
+            (format!("{} MB are swapped out and may come back", bytes / 1_000_000), "swapoff -a, if memory suffices")
+        }),
+        numa.filter(|value| value != "0").map(|_| {
+            let advice = "sysctl kernel.numa_balancing=0";
+            ("automatic NUMA balancing moves pages while they are used".into(), advice)
+        }),
+    ];
+    let ranked = found.into_iter().enumerate();
+    ranked.filter_map(|(rank, cause)| cause.map(|(found, advice)| Cause::known(found, advice, rank))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(all: u64, busy: u64, steal: u64, programs: &[(i32, &str, u64)]) -> Look {
+        let programs = programs.iter().map(|(pid, name, ticks)| (*pid, (name.to_string(), *ticks))).collect();
+        Look { all, busy, steal, programs, pages_swapped: 0 }
+    }
+
+    #[test]
+    fn what_was_measured_comes_first_with_the_programs_behind_it() {
+        let before = look(1000, 100, 10, &[(1, "make", 50), (2, "cc1", 10), (3, "idle", 5)]);
+        let after =
+            look(1400, 300, 30, &[(1, "make", 60), (2, "cc1", 100), (3, "idle", 5), (4, "cc1", 90), (5, "ld", 1)]);
+        let found = sorted(disturbances(&before, &after).into_iter().chain([Cause::known("x", "y", 0)]).collect());
+        let texts: Vec<&str> = found.iter().map(|cause| cause.found.as_str()).collect();
+        let others = "other programs use 50.0 % of the processors: cc1, make, ld";
+        assert_eq!(texts, [others, "the hypervisor takes 5.0 % of the processors", "x"]);
+    }
+
+    #[test]
+    fn a_machine_at_rest_has_no_disturbance() {
+        let before = look(1000, 100, 10, &[]);
+        assert_eq!(disturbances(&before, &look(2000, 104, 14, &[])), []);
+        let swapping = Look { pages_swapped: 8, ..look(2000, 100, 10, &[]) };
+        assert_eq!(disturbances(&before, &swapping)[0].found, "8 pages were swapped meanwhile");
+    }
+
+    #[test]
+    fn this_machine_can_be_looked_at() {
+        let (before, after) = (Look::now().unwrap(), Look::now().unwrap());
+        assert!(after.all >= before.all && !after.programs.is_empty());
+    }
+}
