@@ -67,7 +67,8 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
         false => vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(kpms(input, data))],
     };
     sections.push(section("Key performance metrics", kpms));
-    sections.extend(spread::blocks(language, data).map(|blocks| section("Spread of repetitions", blocks)));
+    let spread = spread::blocks(language, data).filter(|_| spread::tells_more(data));
+    sections.extend(spread.map(|blocks| section("Spread of repetitions", blocks)));
     sections.push(section("How it was made", vec![Block::Facts(origin(language, &data.run))]));
     sections
 }

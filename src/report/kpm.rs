@@ -3,7 +3,7 @@
 use super::columns::{Line, RATE, no_mean, percentile_ms, table};
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::kpm_columns::{self, GENERAL, QUERIES, READS, TIMES, TRANSACTIONS};
-use super::{Input, Language, Report, RunTests};
+use super::{Input, Language, Report, RunTests, spread};
 use crate::analysis::derive;
 use crate::analysis::ramp::{self, Repeated};
 use crate::catalog::Form;
@@ -49,9 +49,20 @@ impl Report for KpmReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        let sections = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
-        Document::new(input.language, "KPM report", sections)
+        let groups = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
+        let spreads = input.runs.iter().filter_map(|data| spread_section(input, data));
+        Document::new(input.language, "KPM report", groups.chain(spreads))
     }
+}
+
+/// The parts of the spread of a run's repetitions; none without any.
+fn spread_section(input: &Input, data: &RunTests) -> Option<Section> {
+    let (language, run) = (input.language, data.run.id.to_string());
+    let title = match input.runs.len() {
+        1 => language.phrase("Spread of repetitions"),
+        _ => language.say("Spread of repetitions, run {run}", &[("run", &run)]),
+    };
+    Some(Section { title, blocks: spread::blocks(language, data)? })
 }
 
 fn section(input: &Input, group: &str, title: &str) -> Section {

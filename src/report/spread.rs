@@ -1,4 +1,4 @@
-//! Where the spread of repeated tests comes from: a section of the datasheet.
+//! Where the spread of repeated tests comes from: a section of the KPM report, and of the datasheet if there is more to tell.
 
 use super::document::{Block, Cell, Column, Digits, Table};
 use super::{Language, RunTests};
@@ -12,6 +12,11 @@ const NOT_REPEATED: &str = "not repeated";
 const ALIKE: &str = "the seconds of the window are too few or resemble one another";
 const INDICATIVE: &str = "indicative: fewer than three repetitions";
 const TWO_DIGITS: Digits = Digits::Significant(2);
+
+/// True if the parts say more than the interval beside each figure: the server was started or the data were loaded anew.
+pub(super) fn tells_more(data: &RunTests) -> bool {
+    data.tests.iter().filter_map(Test::measured).any(|test| test.server_start > 1 || test.load > 1)
+}
 
 /// A line per test that was repeated; none if none was.
 pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> {

@@ -250,6 +250,8 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     assert_eq!(again["tests"].as_array().unwrap().iter().map(name).collect::<Vec<_>>(), ran);
     let kpm = desk.run("report kpm r --format json").ok().json();
     let tables = kpm["sections"].as_array().unwrap().iter().flat_map(|one| one["tables"].as_array().unwrap());
+    let (spreads, tables): (Vec<_>, Vec<_>) = tables.partition(|table| table["name"] == "spread");
+    assert!(spreads.len() == 1 && spreads[0]["rows"].as_array().unwrap().len() == 6, "{spreads:#?}");
     let mut lines = 0;
     for table in tables {
         let columns: Vec<&str> =
@@ -265,6 +267,7 @@ fn repetitions_run_in_blocks_and_reports_have_one_line_for_them() {
     assert_eq!(lines, 6);
     let sheet = desk.run("report datasheet r --format markdown").ok().stdout;
     assert!(sheet.contains("CI95 +-") && sheet.contains("up to 3 times"), "{sheet}");
+    assert!(!sheet.contains("Spread of"), "the datasheet has it where starts or loads were repeated: {sheet}");
     // With themselves they agree, by intervals.
     let same = desk.run("compare r r --fail-below 0% --format json").ok().json();
     let rows = same["kpms"].as_array().unwrap();
