@@ -111,10 +111,9 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let used = result.window_counters.get("self_cpu_s").filter(|_| !ctx.in_process && result.window_s > 0.0)?;
     let cores = used / result.window_s;
     let available = f64::from(result.jobs.min(ctx.host_cpus));
-    let sentence = Sentence::new("our own process used {cores} of the {available} cores its {jobs} jobs could use")
-        .with("cores", cores)
-        .with("available", available)
-        .with("jobs", result.jobs);
+    let sentence = Sentence::new("our own process used {share%} of the processor time that there is for {jobs}")
+        .with("share", cores / available)
+        .with("jobs", Sentence::jobs(result.jobs));
     (cores >= CLIENT_LIMIT * available).then(|| Reason::new(Status::Conditional, ReasonCode::ClientLimit, sentence))
 }
 

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::rows::RowFunction;
 use crate::model::{
     Better, Bind, BoundStatement, Branch, Commit, Drive, Expr, Facts, JobCode, Kpm, KpmValue, PartPlan, Ramp,
-    Selection, Target, TestResult, TestSpec, Window, Workload,
+    Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
 };
 use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
 
@@ -44,7 +44,7 @@ pub fn overhead(jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Vec
 }
 
 fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Overhead> {
-    let place = || format!("overhead, {jobs} jobs");
+    let place = || format!("overhead, {}", Sentence::jobs(jobs));
     let target = Target::Embedded { engine: Null.name().into(), data_dir: std::env::temp_dir() };
     let to = ConnectTo { target, file: None, url: None, password: None, settings: BTreeMap::new() };
     let database = Null.open(&to, Access::Provision).map_err(|error| error.at(place()))?;

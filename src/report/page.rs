@@ -54,7 +54,10 @@ pub(super) fn document(input: &Input, limits: &Limits) -> Document {
     sections.extend(scaling::tables(input));
     sections.extend(if input.prices.is_empty() { Vec::new() } else { price::sections(input) });
     if tests <= limits.lines {
-        sections.extend(kpm::KpmReport.build(input).sections);
+        // The parts of the spread may stand in the datasheet.
+        let is_new = |section: &Section| sections.iter().all(|known| known.title != section.title);
+        let kpms: Vec<Section> = kpm::KpmReport.build(input).sections.into_iter().filter(is_new).collect();
+        sections.extend(kpms);
     } else {
         left_out.push(input.language.say("left_out_lines", &[("most", &limits.lines.to_string())]));
     }

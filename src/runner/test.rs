@@ -187,6 +187,7 @@ fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &En
 /// The gate stayed shut though no job failed.
 fn too_slow(jobs: u32, connect_timeout: Duration) -> EngineError {
     let within_s = connect_timeout.as_secs_f64();
-    let message = format!("not all of {jobs} jobs were connected and prepared within {within_s} s");
+    let who = if jobs == 1 { "the job was not".to_string() } else { format!("not all of {jobs} jobs were") };
+    let message = format!("{who} connected and prepared within {within_s} s");
     EngineError::new(ErrorClass::Unreachable, message).advised("use fewer --jobs, or see what the server waits for")
 }

@@ -62,6 +62,23 @@ fn what_a_suite_notes_stands_in_the_summary() {
     }
 }
 
+#[test]
+fn one_job_and_one_workload_are_not_several() {
+    let mut input = input();
+    input.runs.truncate(1);
+    let first = input.runs[0].tests[0].measured().unwrap().clone();
+    input.runs[0].tests =
+        [1, 2].map(|seq| TestResult { seq, jobs: 1, kpm_value: None, ..first.clone() }.into()).to_vec();
+    for (language, said) in [
+        (Language::English, "2 tests of 1 workload, with 1 job;"),
+        (Language::German, "2 Tests von 1 Workload mit 1 Job;"),
+    ] {
+        input.language = language;
+        let summary = text("summary", &input).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(summary.contains(said) && !summary.contains("1 jobs"), "{summary}");
+    }
+}
+
 /// A day as either language writes it.
 fn is_day(word: &str) -> bool {
     let digits = word.trim_end_matches(['.', ',']).split(['-', '.']).map(str::len).collect::<Vec<_>>();

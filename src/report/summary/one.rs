@@ -58,9 +58,14 @@ fn tests(language: Language, data: &RunTests) -> String {
     workloads.dedup();
     let jobs = data.tests.iter().filter_map(Test::jobs);
     let (least, most) = (jobs.clone().min().unwrap_or(0), jobs.max().unwrap_or(0));
-    let jobs = if least == most { most.to_string() } else { format!("{least}-{most}") };
-    let (workloads, size) =
-        (workloads.len().to_string(), data.run.size_gb.map(|size| language.exactly(size)).unwrap_or_default());
+    let jobs = match least == most {
+        true => language.jobs(Some(most)),
+        false => language.say("jobs_range", &[("least", &least.to_string()), ("most", &most.to_string())]),
+    };
+    let (workloads, size) = (
+        language.count("workloads", workloads.len(), &[]),
+        data.run.size_gb.map(|size| language.exactly(size)).unwrap_or_default(),
+    );
     let key = if data.run.kind == RunKind::Published { "tests_published" } else { "tests" };
     language.count(key, data.tests.len(), &[("workloads", &workloads), ("jobs", &jobs), ("size", &size)])
 }
@@ -107,6 +112,7 @@ fn figure_text(language: Language, figures: &Figures<'_>) -> Option<String> {
         (Some(_), Some(best)) if best.jobs.is_some() => "figure_both",
         (Some(_), Some(_)) => "figure_both_unstated",
         (Some(_), None) => "figure_speed",
+        (None, Some(best)) if best.jobs == Some(1) => "figure_best_one",
         (None, Some(best)) if best.jobs.is_some() => "figure_best",
         (None, Some(_)) => "figure_best_unstated",
         (None, None) => return None,
