@@ -6,6 +6,7 @@
 -- slice allows at the mean op time seen so far, so that slow ops keep the deadline whatever the stride is.
 -- Where every op is timed the end of one is the start of the next. Where some are, the clock is read right before a
 -- timed op too: the bookkeeping between bursts takes longer than a short op and would be taken for its time.
+-- Of the bursts that are not timed the longest is told: a stall seldom meets a timed op.
 -- The array of samples grows by array_append onto itself, which PL/pgSQL does in place.
 --
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
@@ -27,6 +28,7 @@ declare
   v_elapsed_us float8 := 0;
   v_samples int := 0;
   v_samples_us float8[] := array[]::float8[];
+  v_longest interval := '0';
   {{declare}}
 begin
   v_begin := clock_timestamp();
@@ -40,7 +42,9 @@ begin
     v_now := clock_timestamp();
     v_ops := v_ops + v_burst;
     v_elapsed_us := date_part('epoch', v_now - v_begin) * 1e6;
-    if v_timed and v_samples < 65536 then
+    if not v_timed then
+      v_longest := greatest(v_longest, v_now - v_before);
+    elsif v_samples < 65536 then
       v_samples := v_samples + 1;
       v_samples_us := array_append(v_samples_us, date_part('epoch', v_now - v_before) * 1e6);
     end if;
@@ -58,13 +62,14 @@ begin
   sink := v_sink;
   seed := v_seed;
   elapsed_us := v_elapsed_us;
+  longest_burst_us := date_part('epoch', v_longest) * 1e6;
   samples_us := v_samples_us;
 end
 
 -- name: function
 create or replace function {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
   p_seed bigint, out ops bigint, out rows bigint, out commits bigint, out sink float8, out seed bigint,
-  out elapsed_us float8, out samples_us float8[])
+  out elapsed_us float8, out longest_burst_us float8, out samples_us float8[])
 language plpgsql volatile parallel unsafe as $harness$
 {{loop}}
 $harness$
@@ -72,17 +77,17 @@ $harness$
 -- name: procedure
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint, p_stride bigint,
   p_seed bigint, inout ops bigint, inout rows bigint, inout commits bigint, inout sink float8, inout seed bigint,
-  inout elapsed_us float8, inout samples_us float8[])
+  inout elapsed_us float8, inout longest_burst_us float8, inout samples_us float8[])
 language plpgsql as $harness$
 {{loop}}
 $harness$
 
 -- name: call-function
-select ops, rows, commits, sink, seed, elapsed_us, samples_us
+select ops, rows, commits, sink, seed, elapsed_us, longest_burst_us, samples_us
 from {{routine}}(:job, :jobs, :slice_us, :max_ops, :stride, :seed)
 
 -- name: call-procedure
-call {{routine}}(:job, :jobs, :slice_us, :max_ops, :stride, :seed, null, null, null, null, null, null, null)
+call {{routine}}(:job, :jobs, :slice_us, :max_ops, :stride, :seed, null, null, null, null, null, null, null, null)
 
 -- name: drop-function
 drop function if exists {{routine}}(bigint, bigint, bigint, bigint, bigint, bigint)

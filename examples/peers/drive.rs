@@ -53,7 +53,7 @@ pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
         connect_timeout: CONNECT_TIMEOUT,
         interrupt: interrupt(),
     };
-    let spec = TestSpec { selection, jobs, seq: 1 };
+    let spec = TestSpec { selection, jobs, offer: None, seq: 1 };
     match run_test(&context, &spec, &mut |_| Default::default(), &mut |_| {}) {
         Outcome::Done(result) => Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }),
         Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),

@@ -49,6 +49,7 @@ pub(crate) fn result() -> TestResult {
         ci_fraction: Some(0.01),
         precision: None,
         latency: latency(200_000, 100_000),
+        open: None,
         latency_stride: 1,
         job_figures: vec![job(1), job(2)],
         parts: vec![],

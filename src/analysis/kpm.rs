@@ -1,6 +1,7 @@
 //! Key performance metrics of a test, computed from their definition in the catalogue; counters as rates per second of the
 //! window, and how many processes really worked on an op.
 
+use super::promise::is_overloaded;
 use super::scope::Scope;
 use crate::model::{Expr, Kpm, KpmValue, Tally, TestResult};
 
@@ -9,8 +10,12 @@ pub fn evaluate(kpm: &Kpm, result: &TestResult) -> Option<f64> {
     Some(base_value(&kpm.value, result)? * kpm.scale)
 }
 
-/// Sets `kpm_value` and `second_value` of a result from its definitions.
+/// Sets `kpm_value` and `second_value` of a result from its definitions; a rate that was not kept up with has none.
 pub fn fill(result: &mut TestResult) {
+    if result.open.as_ref().is_some_and(|open| is_overloaded(open, result.window.ops)) {
+        (result.kpm_value, result.second_value) = (None, None);
+        return;
+    }
     result.kpm_value = evaluate(&result.kpm, result);
     result.second_value = result.second.as_ref().and_then(|second| evaluate(second, result));
 }

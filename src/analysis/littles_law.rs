@@ -29,6 +29,9 @@ const TURN_S: f64 = 0.01;
 /// window, or if they may have waited for processors whose number is not known; and a note `sampling` if the timed ops do
 /// not look like all ops.
 pub fn judge(result: &TestResult) -> Vec<Reason> {
+    if result.open.is_some() {
+        return ticks(result).into_iter().collect(); // jobs that wait for the next due op have think time
+    }
     let Some(expected_s) = jobs_over_throughput_s(result) else { return vec![] };
     let law = match result.parts.len() {
         0 | 1 => busy(&result.window, (result.jobs, slice_s(result)), expected_s, crowd(result)).into_iter().collect(),

@@ -17,6 +17,7 @@ pub mod littles_law;
 pub mod noise;
 pub mod parts;
 pub mod price;
+pub mod promise;
 pub mod published;
 pub mod ramp;
 pub mod repetitions;

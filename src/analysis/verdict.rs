@@ -1,7 +1,7 @@
 //! The verdict: whether a test's figures mean what they say, with every reason.
 
 use super::scope::unchecked;
-use super::{contract, cpu, crosscheck, littles_law, samples, tiers, unsteady};
+use super::{contract, cpu, crosscheck, littles_law, promise, samples, tiers, unsteady};
 use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult, Verdict};
 use crate::stats::steadiness;
 
@@ -40,6 +40,7 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
     let mut reasons: Vec<Reason> = [
         samples::judge(result),
         precision(result),
+        overload(result),
         errors(result),
         steal(result),
         foreign_load(result),
@@ -142,6 +143,14 @@ fn precision(result: &TestResult) -> Option<Reason> {
     };
     let sentence = sentence.with("after", result.window_s).with("target", target);
     Some(Reason::new(Status::Conditional, ReasonCode::Precision, sentence))
+}
+
+/// An open loop whose ops were not all done: the rate is not one that the platform can have.
+fn overload(result: &TestResult) -> Option<Reason> {
+    let open = result.open.as_ref().filter(|open| promise::is_overloaded(open, result.window.ops))?;
+    let sentence = "{share%} of the ops that were due were done: the platform does not keep up with {rate} ops/s";
+    let sentence = Sentence::new(sentence).with("share", result.window.ops as f64 / open.due);
+    Some(Reason::new(Status::Invalid, ReasonCode::Overload, sentence.with("rate", open.offer.per_s)))
 }
 
 fn clock_step(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {

@@ -7,13 +7,14 @@ use super::evict::Evictor;
 use super::probing::Probing;
 use super::schedule::{self, Answers, Leg, Turn};
 use super::{Event, Sink};
+use crate::analysis::promise::{Trial, next_offer};
 use crate::analysis::{self, JudgeContext};
 use crate::engine::Database;
 use crate::error::{Error, Result};
 use crate::host::processors;
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Facts, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult, TestSpec, Verdict,
+    Facts, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult, TestSpec, Verdict,
 };
 use crate::runner::{self, Interrupt, Outcome, TestContext};
 use crate::store::Store;
@@ -44,7 +45,7 @@ enum Step {
 
 /// A test that was measured and stored.
 struct Kept {
-    ops_per_s: f64,
+    trial: Trial,
     verdict: Verdict,
 }
 
@@ -126,23 +127,18 @@ impl Measuring<'_> {
         }
         while let Some(jobs) = analysis::next_jobs(ramp, &done) {
             let left = schedule::tests(ramp).saturating_sub(done.len() as u32 + 1);
-            let after_s = after_s + f64::from(left) * schedule::test_s(selection);
+            let after_s = after_s + f64::from(left) * schedule::jobs_s(selection);
             let evictor = match &prepared {
                 Ok(evictor) => evictor,
                 Err(error) => {
-                    let spec = self.announced(selection, jobs, seq, after_s);
+                    let spec = self.announced((selection, jobs, None), seq, after_s);
                     return Ok(match self.failed(&spec, jiff::Timestamp::now().to_string(), error, store)? {
                         Step::GoOn => RampEnd::Hopeless,
                         Step::Stop(status) => RampEnd::Stop(status),
                     });
                 }
             };
-            let mut test = || {
-                let spec = self.announced(selection, jobs, seq, after_s);
-                self.one(&spec, evictor, after_s, probing, store)
-            };
-            let tell = |left| (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")));
-            match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
+            match self.at_jobs(selection, jobs, (seq, after_s), (evictor, probing), store)? {
                 (Some(throughput), Step::GoOn) => done.push((jobs, throughput)),
                 (None, Step::GoOn) => break,
                 (_, Step::Stop(status)) => return Ok(RampEnd::Stop(status)),
@@ -151,12 +147,45 @@ impl Measuring<'_> {
         Ok(RampEnd::Done(done.into_iter().map(|(jobs, _)| jobs).collect()))
     }
 
+    /// All tests of a number of jobs: one in the closed loop, or one for each rate. Gives the highest throughput in ops per
+    /// second, unless none was measured.
+    fn at_jobs(
+        &self,
+        selection: &Selection,
+        jobs: u32,
+        (seq, after_s): (&mut u32, f64),
+        (evictor, probing): (&Evictor, &mut Probing<'_>),
+        store: &mut Store,
+    ) -> Result<(Option<f64>, Step)> {
+        let tell = |left| (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")));
+        let mut trials: Vec<Trial> = Vec::new();
+        while let Some(offer) = next_offer(&selection.looping, &trials) {
+            let left = schedule::tests_at_jobs(selection).saturating_sub(trials.len() as u32 + 1);
+            let after_s = after_s + f64::from(left) * schedule::test_s(selection);
+            let mut test = || {
+                let spec = self.announced((selection, jobs, offer), seq, after_s);
+                self.one(&spec, evictor, after_s, probing, store)
+            };
+            match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
+                (Some(trial), Step::GoOn) => trials.push(trial),
+                (None, Step::GoOn) => break,
+                (_, Step::Stop(status)) => return Ok((None, Step::Stop(status))),
+            }
+        }
+        Ok((trials.iter().map(|trial| trial.ops_per_s).reduce(f64::max), Step::GoOn))
+    }
+
     /// The next test, of which the watchers know.
-    fn announced<'s>(&self, selection: &'s Selection, jobs: u32, seq: &mut u32, after_s: f64) -> TestSpec<'s> {
+    fn announced<'s>(
+        &self,
+        (selection, jobs, offer): (&'s Selection, u32, Option<Offer>),
+        seq: &mut u32,
+        after_s: f64,
+    ) -> TestSpec<'s> {
         *seq += 1;
         let run_left_s = after_s + schedule::test_s(selection);
         (self.events)(Event::TestStarted { seq: *seq, selection, jobs, run_left_s });
-        TestSpec { selection, jobs, seq: *seq }
+        TestSpec { selection, jobs, offer, seq: *seq }
     }
 
     /// One test, unless it failed.
@@ -231,7 +260,7 @@ impl Measuring<'_> {
         let result = self.judged(result, selection, clock_step_s);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
-        Ok(Kept { ops_per_s: result.ops_per_s, verdict: result.verdict })
+        Ok(Kept { trial: Trial::of(&result), verdict: result.verdict })
     }
 
     fn keep_partial(&self, result: TestResult, selection: &Selection, step_s: f64, store: &mut Store) -> Result<()> {
@@ -258,12 +287,12 @@ impl Measuring<'_> {
 }
 
 /// A test, and again up to `most` times while it is disturbed, which `tell` hears with the times that are left. All are
-/// stored; gives the throughput, in ops per second, of the first of those of the best verdict, unless none was measured.
+/// stored; gives the first of those of the best verdict, unless none was measured.
 fn until_undisturbed(
     most: u32,
     test: &mut dyn FnMut() -> Result<(Option<Kept>, Step)>,
     tell: &dyn Fn(u32),
-) -> Result<(Option<f64>, Step)> {
+) -> Result<(Option<Trial>, Step)> {
     let mut best: Option<Kept> = None;
     let mut left = most;
     loop {
@@ -271,7 +300,7 @@ fn until_undisturbed(
         let is_disturbed = kept.as_ref().is_some_and(|kept| kept.verdict.is_disturbed());
         best = best.into_iter().chain(kept).min_by_key(|kept| kept.verdict.status);
         if left == 0 || !is_disturbed || matches!(step, Step::Stop(_)) {
-            return Ok((best.map(|kept| kept.ops_per_s), step));
+            return Ok((best.map(|kept| kept.trial), step));
         }
         tell(left);
         left -= 1;
@@ -310,6 +339,10 @@ impl ClockCheck {
 mod tests {
     use super::*;
 
+    fn trial(ops_per_s: f64) -> Trial {
+        Trial { offer: None, ops_per_s, kept: None }
+    }
+
     /// Throughput of what is kept of tests with these reasons, and how many of them were run.
     fn kept(most: u32, tests: &[Option<ReasonCode>]) -> (Option<f64>, usize) {
         let mut run = 0;
@@ -317,10 +350,10 @@ mod tests {
             let reasons = tests[run].iter().map(|code| Reason::new(Status::Conditional, code.clone(), ""));
             run += 1;
             let verdict = Verdict::from_reasons(reasons.collect());
-            Ok((Some(Kept { ops_per_s: run as f64, verdict }), Step::GoOn))
+            Ok((Some(Kept { trial: trial(run as f64), verdict }), Step::GoOn))
         };
-        let (throughput, _) = until_undisturbed(most, &mut test, &|_| ()).unwrap();
-        (throughput, run)
+        let (trial, _) = until_undisturbed(most, &mut test, &|_| ()).unwrap();
+        (trial.map(|trial| trial.ops_per_s), run)
     }
 
     #[test]
@@ -335,9 +368,9 @@ mod tests {
     #[test]
     fn a_test_that_fails_when_it_is_measured_again_leaves_the_first() {
         let disturbed = Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "")]);
-        let mut tests = vec![None, Some(Kept { ops_per_s: 7.0, verdict: disturbed })];
+        let mut tests = vec![None, Some(Kept { trial: trial(7.0), verdict: disturbed })];
         let mut test = || Ok((tests.pop().flatten(), Step::GoOn));
-        assert_eq!(until_undisturbed(5, &mut test, &|_| ()).unwrap().0, Some(7.0));
+        assert_eq!(until_undisturbed(5, &mut test, &|_| ()).unwrap().0, Some(trial(7.0)));
         assert!(tests.is_empty());
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::{Access, ConnectTo, Engine, null::Null};
 use crate::error::{Error, Result};
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Better, Bind, BoundStatement, Branch, Commit, Drive, Expr, Facts, JobCode, Kpm, KpmValue, PartPlan, Ramp,
+    Better, Bind, BoundStatement, Branch, Commit, Drive, Expr, Facts, JobCode, Kpm, KpmValue, Loop, PartPlan, Ramp,
     Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
 };
 use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
@@ -57,7 +57,7 @@ fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Res
         connect_timeout: CONNECT_TIMEOUT,
         interrupt,
     };
-    let spec = TestSpec { selection: &selection, jobs, seq: 1 };
+    let spec = TestSpec { selection: &selection, jobs, offer: None, seq: 1 };
     match run_test(&context, &spec, &mut |_| (Default::default(), 0.0), &mut |_| {}) {
         Outcome::Done(result) => Ok(Overhead { op_ns, jobs, result: *result }),
         Outcome::Failed(error) => Err(error.at(place())),
@@ -80,6 +80,7 @@ pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
         parts: vec![part],
         tables: Vec::new(),
         ramp: Ramp::Fixed(vec![1]),
+        looping: Loop::Closed,
         window: Window::time(0.5, duration_s),
         repeat: 1,
         hash: String::new(),

@@ -6,11 +6,13 @@
 //! repetitions keeps the order of its plan.
 
 use crate::error::{Error, Result};
-use crate::model::{Plan, Ramp, Selection, Target};
+use crate::model::{Loop, Plan, Ramp, Selection, Target};
 use crate::stats::keys::KeyStream;
 
 /// Connecting, preparing, snapshots and teardown of one test.
 const OVERHEAD_S: f64 = 0.4;
+/// Tests by which the highest rate is found that keeps a promise: about so many.
+const SEARCH_TESTS: u32 = 13;
 /// Assumed length of a test with fixed work, until one is known.
 const FIXED_WORK_S: f64 = 10.0;
 
@@ -201,9 +203,23 @@ pub fn tests(ramp: &Ramp) -> u32 {
     }
 }
 
+/// Expected number of tests at one number of jobs.
+pub fn tests_at_jobs(selection: &Selection) -> u32 {
+    match &selection.looping {
+        Loop::Closed => 1,
+        Loop::Open(rates, _) => rates.len() as u32,
+        Loop::Highest(..) => SEARCH_TESTS,
+    }
+}
+
+/// Expected seconds of the tests at one number of jobs.
+pub fn jobs_s(selection: &Selection) -> f64 {
+    f64::from(tests_at_jobs(selection)) * test_s(selection)
+}
+
 /// Expected number of tests of a selection, repetitions included.
 pub fn all_tests(selection: &Selection) -> u32 {
-    tests(&selection.ramp).saturating_mul(selection.repeat)
+    tests(&selection.ramp).saturating_mul(tests_at_jobs(selection)).saturating_mul(selection.repeat)
 }
 
 /// Expected seconds of the turns that have not begun; `ramps` are those of the selections as far as they are known, none
@@ -211,7 +227,7 @@ pub fn all_tests(selection: &Selection) -> u32 {
 pub fn turns_s<'a>(selections: &[Selection], ramps: &[Option<Ramp>], turns: impl Iterator<Item = &'a Turn>) -> f64 {
     let turn_s = |turn: &Turn| {
         let tests = ramps[turn.selection].as_ref().map_or(0, tests);
-        f64::from(tests) * test_s(&selections[turn.selection])
+        f64::from(tests) * jobs_s(&selections[turn.selection])
     };
     turns.map(turn_s).sum()
 }

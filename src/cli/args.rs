@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::values::{Label, Percent, Seconds};
-use crate::model::{AskedRamp, Precision};
+use crate::model::{AskedRamp, AskedRate, Precision, Promise};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
@@ -279,6 +279,15 @@ pub enum FreshArg {
     Data,
 }
 
+/// When the ops of an open loop are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsArg {
+    /// Independent of one another
+    Poisson,
+    /// At equal distances
+    Uniform,
+}
+
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DriveArg {
@@ -356,6 +365,16 @@ pub struct RunArgs {
     /// Fixed work instead of fixed time: ops per job
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_OPS))]
     pub ops: Option<u64>,
+    /// Open loop, client drive: ops per second of all jobs together that start when they are due. A list gives a test for
+    /// each rate; 'auto' finds the highest that keeps the promise of --slo
+    #[arg(long, value_name = "OPS/S", conflicts_with_all = ["ops", "precision"], allow_hyphen_values = true)]
+    pub rate: Option<AskedRate>,
+    /// With --rate: when ops are due
+    #[arg(long, value_enum, value_name = "HOW", default_value = "poisson", requires = "rate")]
+    pub arrivals: ArrivalsArg,
+    /// With --rate auto: the promise, p99<5ms (p50, p90, p95, p99, p99.9 of the response time)
+    #[arg(long, value_name = "PROMISE", requires = "rate")]
+    pub slo: Option<Promise>,
     /// Run every test N times: each once, in an order shuffled by the seed, before any repeats. The median
     /// counts; from 3 on the interval is that of a further equal test [default: the suite's, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

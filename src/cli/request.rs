@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use secrecy::SecretString;
 
-use super::args::{DriveArg, FreshArg, RunArgs, TargetArgs};
+use super::args::{ArrivalsArg, DriveArg, FreshArg, RunArgs, TargetArgs};
 use super::context::Context;
 use super::values::Label;
 use super::{paths, target};
@@ -13,7 +13,7 @@ use crate::campaign::{Fresh, Keep, Request};
 use crate::catalog::{Catalog, Profile, Suite};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
-use crate::model::{Drive, LEAST_KNOWN_S, Plan};
+use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan};
 use crate::plan;
 
 /// Suite if neither a suite nor a workload is named.
@@ -93,6 +93,12 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         ops_per_job: args.ops,
         precision: args.precision,
         max_duration_s,
+        rate: args.rate.clone(),
+        arrivals: match args.arrivals {
+            ArrivalsArg::Poisson => Arrivals::Poisson,
+            ArrivalsArg::Uniform => Arrivals::Uniform,
+        },
+        promise: args.slo,
         repeat: args.repeat,
         redo_disturbed: args.redo_disturbed.unwrap_or(0),
         time_scale: time_scale(args)?,

@@ -3,15 +3,17 @@
 //! An engine gives a [`ClientSession`] (prepared statements by number); [`drive`] does the rest: gate, slices,
 //! clock, keys, branches, commits, errors. It is monomorphised per engine, and an op allocates nothing here.
 
-use std::time::Instant;
-
-use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Slice, SliceReport};
+use super::stalls::Stalls;
+use super::{AfterError, EngineError, ErrorClass, JobOrder, OpenSlice, Pacer, RowLoad, Slice, SliceReport, Timetable};
 use crate::model::{BoundStatement, Branch, Counters, JobCode, Tally};
 use crate::stats::LatencyHistogram;
 use crate::stats::keys::KeyStream;
 
+mod clock;
+mod open;
 mod program;
 
+use clock::Clock;
 use program::Program;
 
 /// One job's connection with its statements prepared; statements are named by their position.
@@ -92,9 +94,13 @@ pub fn drive<S: ClientSession>(
 ) -> Result<(), EngineError> {
     let work = Work::compile(order)?;
     let session = connect(&statements(order.code))?;
-    let mut job = Job { session, work, latency: presized(), ops: 0, rows: 0, commits: 0 };
+    let mut job = Job::new(session, work);
     if !pacer.ready() {
         return Ok(());
+    }
+    job.timetable = pacer.timetable();
+    if job.timetable.is_some() {
+        open::wake_on_time();
     }
     let before = job.session.counters();
     let outcome = job.slices(pacer);
@@ -213,23 +219,46 @@ struct Job<'a, S> {
     ops: u64,
     rows: u64,
     commits: u64,
+    stalls: Stalls,
+    /// Of an open loop; then all ops are timed.
+    timetable: Option<Timetable>,
+    response: LatencyHistogram,
+    /// Time within ops, in ns.
+    busy_ns: u64,
 }
 
-impl<S: ClientSession> Job<'_, S> {
+impl<'a, S: ClientSession> Job<'a, S> {
+    fn new(session: S, work: Work<'a>) -> Self {
+        let (ops, rows, commits, busy_ns, stalls, timetable) = Default::default();
+        let [latency, response] = [presized(), LatencyHistogram::new()];
+        Job { session, work, latency, ops, rows, commits, stalls, timetable, response, busy_ns }
+    }
+
     fn slices(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         while let Some(slice) = pacer.next_slice() {
-            (self.ops, self.rows, self.commits) = (0, 0, 0);
+            (self.ops, self.rows, self.commits, self.busy_ns) = Default::default();
             self.latency.clear();
+            self.response.clear();
             self.open_slice(pacer)?;
             let (elapsed_s, outcome) = self.slice(&slice, pacer);
-            let tally =
-                Tally { ops: self.ops, rows: self.rows, commits: self.commits, busy_s: elapsed_s, ..Tally::default() };
-            pacer.slice_done(&SliceReport { tally, elapsed_s, latency: &self.latency });
+            self.report(elapsed_s, pacer);
             self.session.slice_ended();
             outcome?;
             self.close_slice(pacer)?;
         }
         Ok(())
+    }
+
+    /// Jobs of a closed loop are busy all the time.
+    fn report(&mut self, elapsed_s: f64, pacer: &mut dyn Pacer) {
+        let busy_s = if self.timetable.is_some() { self.busy_ns as f64 / 1e9 } else { elapsed_s };
+        let tally = Tally { ops: self.ops, rows: self.rows, commits: self.commits, busy_s, ..Tally::default() };
+        let open = self
+            .timetable
+            .as_ref()
+            .map(|timetable| OpenSlice { response: &self.response, behind: timetable.due.behind(timetable.now_ns()) });
+        let (latency, longest_ns) = (&self.latency, self.stalls.take(self.ops, elapsed_s));
+        pacer.slice_done(&SliceReport { tally, elapsed_s, latency, longest_ns, open });
     }
 
     fn open_slice(&mut self, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
@@ -251,8 +280,12 @@ impl<S: ClientSession> Job<'_, S> {
 
     /// Loops through one slice; returns its elapsed seconds and how it ended.
     fn slice(&mut self, slice: &Slice, pacer: &mut dyn Pacer) -> (f64, Result<(), EngineError>) {
-        let clock = Clock(Instant::now());
-        let outcome = self.ops(slice, pacer, &clock);
+        let clock = Clock::start();
+        let outcome = if self.timetable.is_some() {
+            self.ops_on_time(slice, pacer, &clock)
+        } else {
+            self.ops(slice, pacer, &clock)
+        };
         match outcome {
             Ok(end_ns) => (end_ns as f64 / 1e9, Ok(())),
             Err(error) => (clock.ns() as f64 / 1e9, Err(error)),
@@ -267,8 +300,10 @@ impl<S: ClientSession> Job<'_, S> {
         let mut start_ns = 0;
         while self.ops < slice.max_ops && start_ns < limit_ns {
             if untimed > 0 {
+                let (before, end_ns) = (self.ops, start_ns);
                 self.untimed(untimed.min(slice.max_ops - self.ops), pacer)?;
                 start_ns = clock.ns();
+                self.stalls.look(self.ops - before, start_ns - end_ns);
                 if self.ops >= slice.max_ops {
                     break;
                 }
@@ -337,16 +372,6 @@ fn verdict(error: EngineError, pacer: &mut dyn Pacer) -> Result<(), EngineError>
 struct Done {
     rows: u64,
     commits: u64,
-}
-
-/// Nanoseconds since the slice began.
-struct Clock(Instant);
-
-impl Clock {
-    #[inline]
-    fn ns(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
-    }
 }
 
 #[cfg(test)]

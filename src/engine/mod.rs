@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::time::Instant;
 
 use secrecy::SecretString;
 
@@ -14,6 +15,7 @@ use crate::error::{Error, Kind};
 use crate::model::rows::RowFunction;
 use crate::model::{Capabilities, Counters, Drive, Facts, JobCode, Tally, Target};
 use crate::stats::LatencyHistogram;
+use crate::stats::arrivals::DueTimes;
 
 mod cancel;
 pub mod client_loop;
@@ -28,6 +30,7 @@ mod remote;
 mod slices;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+mod stalls;
 
 /// Every engine that is compiled in.
 pub const ENGINES: &[&dyn Engine] = &[
@@ -241,6 +244,34 @@ pub struct SliceReport<'a> {
     pub elapsed_s: f64,
     /// Service times of the timed ops, in ns.
     pub latency: &'a LatencyHistogram,
+    /// The longest op as far as it can be known, in ns: where not every op is timed, one that nobody timed may have held up
+    /// the others. 0 = the longest of the timed ones.
+    pub longest_ns: u64,
+    /// Of an open loop.
+    pub open: Option<OpenSlice<'a>>,
+}
+
+impl<'a> SliceReport<'a> {
+    /// The report of a closed loop whose ops are all timed.
+    pub fn new(tally: Tally, elapsed_s: f64, latency: &'a LatencyHistogram) -> Self {
+        SliceReport { tally, elapsed_s, latency, longest_ns: 0, open: None }
+    }
+}
+
+/// What a slice of an open loop did beside its ops.
+#[derive(Clone, Copy)]
+pub struct OpenSlice<'a> {
+    /// Response times in ns: from when each op was due to its end.
+    pub response: &'a LatencyHistogram,
+    /// Ops that were due at the slice's end and not started.
+    pub behind: f64,
+}
+
+/// When the ops of an open loop are due.
+pub struct Timetable {
+    /// The gate opened: due times count from here.
+    pub opened_at: Instant,
+    pub due: DueTimes,
 }
 
 /// What to do after a failed op.
@@ -256,6 +287,10 @@ pub enum AfterError {
 pub trait Pacer {
     /// Connected and prepared: waits at the gate. False: the test is off, end the job.
     fn ready(&mut self) -> bool;
+    /// After the gate: when ops are due, if they do not simply follow one another. For the client drive.
+    fn timetable(&mut self) -> Option<Timetable> {
+        None
+    }
     /// What to do next; none = stop.
     fn next_slice(&mut self) -> Option<Slice>;
     /// The slice is done.

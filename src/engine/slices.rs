@@ -1,5 +1,6 @@
 //! The database drive: calls a stored routine, one slice per call, on any engine that has routines.
 
+use super::stalls::Stalls;
 use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
 use crate::model::{BoundStatement, Tally};
 use crate::stats::LatencyHistogram;
@@ -14,6 +15,8 @@ pub(super) struct SliceResult {
     /// State of the key generator after the slice.
     pub seed: u64,
     pub elapsed_us: f64,
+    /// The longest of the bursts whose ops are not timed; 0 if every op is.
+    pub longest_burst_us: f64,
     pub samples_us: Vec<f64>,
 }
 
@@ -29,6 +32,7 @@ impl SliceResult {
             "rows" => self.rows = text.parse().map_err(|_| wrong())?,
             "commits" => self.commits = text.parse().map_err(|_| wrong())?,
             "seed" => self.seed = text.parse().map_err(|_| wrong())?,
+            "longest_burst_us" => self.longest_burst_us = text.parse().map_err(|_| wrong())?,
             "elapsed_us" => self.elapsed_us = text.parse().map_err(|_| wrong())?,
             "samples_us" => self.samples_us = samples(text).ok_or_else(wrong)?,
             _ => {}
@@ -48,7 +52,7 @@ pub(super) fn run(
     mut call: impl FnMut(&[i64]) -> Result<SliceResult, EngineError>,
 ) -> Result<(), EngineError> {
     let mut keys = KeyStream::for_job(order.seed, order.job);
-    let mut latency = LatencyHistogram::new();
+    let (mut latency, mut stalls) = (LatencyHistogram::new(), Stalls::default());
     if !pacer.ready() {
         return Ok(());
     }
@@ -57,7 +61,8 @@ pub(super) fn run(
         match call(&values.collect::<Result<Vec<_>, _>>()?) {
             Ok(result) => {
                 keys = KeyStream::from_state(result.seed);
-                report(&result, &mut latency, pacer);
+                stalls.look(slice.stride.saturating_sub(1).into(), (result.longest_burst_us * 1000.0) as u64);
+                report(&result, &mut latency, &mut stalls, pacer);
             }
             Err(error) if error.class != ErrorClass::Lost && pacer.op_failed(&error) == AfterError::GoOn => {
                 // What the slice did is rolled back; the next one must not meet the same keys in the same order.
@@ -68,7 +73,8 @@ pub(super) fn run(
     }
     Ok(())
 }
-fn report(result: &SliceResult, latency: &mut LatencyHistogram, pacer: &mut dyn Pacer) {
+
+fn report(result: &SliceResult, latency: &mut LatencyHistogram, stalls: &mut Stalls, pacer: &mut dyn Pacer) {
     latency.clear();
     for sample_us in &result.samples_us {
         latency.record_ns((sample_us * 1000.0).round().max(0.0) as u64);
@@ -76,7 +82,8 @@ fn report(result: &SliceResult, latency: &mut LatencyHistogram, pacer: &mut dyn 
     let elapsed_s = result.elapsed_us / 1e6;
     let (ops, rows, commits) = (result.ops, result.rows, result.commits);
     let tally = Tally { ops, rows, commits, busy_s: elapsed_s, ..Tally::default() };
-    pacer.slice_done(&SliceReport { tally, elapsed_s, latency });
+    let longest_ns = stalls.take(ops, elapsed_s);
+    pacer.slice_done(&SliceReport { longest_ns, ..SliceReport::new(tally, elapsed_s, latency) });
 }
 
 /// The value of a bind of the harness' call.

@@ -17,7 +17,9 @@ pub use profile::{Needs, check_profile, of_profile};
 
 #[cfg(test)]
 mod tests {
-    use crate::model::{Better, Drive, JobCode, Kpm, KpmValue, PartPlan, Plan, Ramp, Selection, Window, Workload};
+    use crate::model::{
+        Better, Drive, JobCode, Kpm, KpmValue, Loop, PartPlan, Plan, Ramp, Selection, Window, Workload,
+    };
 
     /// A selection of a workload with so many parts.
     pub(super) fn selection(id: &str, ramp: Ramp, parts: usize) -> Selection {
@@ -32,6 +34,7 @@ mod tests {
             parts: vec![part; parts],
             tables: Vec::new(),
             ramp,
+            looping: Loop::Closed,
             window: Window::time(0.0, 1.0),
             repeat: 1,
             hash: String::new(),

@@ -11,6 +11,7 @@ pub mod params;
 pub mod plan;
 pub mod published;
 pub mod ramp;
+mod rate;
 pub mod result;
 pub mod rows;
 pub mod sentence;
@@ -30,9 +31,10 @@ pub use plan::{
 };
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
 pub use ramp::{AskedRamp, Ramp};
+pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    JobFigures, LatencySummary, LoadResult, Moment, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally,
-    TestResult,
+    JobFigures, LatencySummary, LoadResult, Moment, OpenLoop, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot,
+    Tally, TestResult,
 };
 pub use sentence::Sentence;
 pub use target::Target;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Bind, Claim, Expr, Facts, Ramp, Window, Workload};
+use super::{Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Window, Workload};
 
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,6 +185,7 @@ pub struct Selection {
     /// Tables of the data set that it uses, those of its parts included.
     pub tables: Vec<TableRef>,
     pub ramp: Ramp,
+    pub looping: Loop,
     pub window: Window,
     /// How often each test of the ramp is run; 1 = once.
     pub repeat: u32,
@@ -204,6 +205,8 @@ impl Selection {
 pub struct TestSpec<'a> {
     pub selection: &'a Selection,
     pub jobs: u32,
+    /// Of an open loop.
+    pub offer: Option<Offer>,
     /// Number within the run, from 1.
     pub seq: u32,
 }

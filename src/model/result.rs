@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, Disclosure, Drive, Kpm, Precision, Provenance, RunKind, TestSpec, Verdict};
+use super::{Counters, Disclosure, Drive, Kpm, Offer, Precision, Provenance, RunKind, TestSpec, Verdict};
 
 /// What jobs counted while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -58,6 +58,17 @@ pub struct LatencySummary {
     pub buckets: Vec<(u64, u64)>,
 }
 
+/// What was offered to a test whose ops start when they are due, and how it answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoop {
+    pub offer: Offer,
+    /// Ops that were due in the window, those included that were late already when it opened: done ones and those that were
+    /// not started when it closed.
+    pub due: f64,
+    /// Response times: from when an op was due to its end. Mean over all ops.
+    pub response: LatencySummary,
+}
+
 /// One job's own figures in the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobFigures {
@@ -84,6 +95,12 @@ pub struct SeriesPoint {
     pub errors: u64,
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
+    /// The longest op that ended about then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_us: Option<f64>,
+    /// Of an open loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_p99_us: Option<f64>,
     /// True if the point lies inside the measured window.
     pub in_window: bool,
     /// Counter differences over the interval (OS and database).
@@ -179,6 +196,9 @@ pub struct TestResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
     pub latency: LatencySummary,
+    /// Of an open loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenLoop>,
     /// Every n-th op was timed (1 = all).
     pub latency_stride: u32,
     pub job_figures: Vec<JobFigures>,
@@ -343,6 +363,10 @@ impl TestResult {
     /// The record of a test before anything is measured: who it is, without figures.
     pub fn unmeasured(spec: &TestSpec<'_>, started_at: String) -> TestResult {
         let (selection, workload) = (spec.selection, &spec.selection.workload);
+        let [mut params, mut chosen] = [selection.params.clone(), selection.chosen.clone()];
+        for params in [&mut params, &mut chosen] {
+            spec.offer.iter().for_each(|offer| offer.add_to(params));
+        }
         TestResult {
             seq: spec.seq,
             workload: workload.id.clone(),
@@ -351,8 +375,8 @@ impl TestResult {
             title: workload.title.clone(),
             revision: workload.revision,
             hash: selection.hash.clone(),
-            params: selection.params.clone(),
-            chosen: selection.chosen.clone(),
+            params,
+            chosen,
             jobs: spec.jobs,
             second: workload.second.clone(),
             ..TestResult::empty(workload.kpm.clone(), selection.drive, started_at)
@@ -388,6 +412,7 @@ impl TestResult {
             ci_fraction: None,
             precision: None,
             latency: LatencySummary::default(),
+            open: None,
             latency_stride: 1,
             job_figures: Vec::new(),
             parts: Vec::new(),

@@ -68,6 +68,7 @@ reason_codes! {
     NotSteady = "not-steady",
     Samples = "samples",
     Precision = "precision",
+    Overload = "overload",
     Repetitions = "repetitions",
     Tier = "tier",
     Threads = "threads",

@@ -2,7 +2,9 @@
 
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
-use crate::model::{AskedRamp, Capabilities, Drive, Plan, Precision, Selection, TableRef};
+use crate::model::{
+    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Plan, Precision, Promise, Selection, TableRef,
+};
 
 mod compile;
 mod hash;
@@ -49,6 +51,10 @@ pub struct Request {
     /// Instead of either: until the interval of the mean is so narrow, at most so many seconds.
     pub precision: Option<Precision>,
     pub max_duration_s: Option<f64>,
+    /// Open loop: rates, when ops are due at them, and the promise by which the highest rate is looked for.
+    pub rate: Option<AskedRate>,
+    pub arrivals: Arrivals,
+    pub promise: Option<Promise>,
     /// How often each test is run.
     pub repeat: Option<u32>,
     /// How often a disturbed test is measured again at most.
@@ -76,6 +82,9 @@ impl Request {
             ops_per_job: None,
             precision: None,
             max_duration_s: None,
+            rate: None,
+            arrivals: Arrivals::default(),
+            promise: None,
             repeat: None,
             redo_disturbed: 0,
             time_scale: 1.0,
@@ -89,7 +98,7 @@ impl Request {
 impl Request {
     /// True if it says itself when a test ends.
     fn gives_end(&self) -> bool {
-        self.duration_s.is_some() || self.ops_per_job.is_some() || self.precision.is_some()
+        self.duration_s.is_some() || self.ops_per_job.is_some() || self.precision.is_some() || self.rate.is_some()
     }
 }
 

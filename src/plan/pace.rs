@@ -3,7 +3,7 @@
 use crate::catalog::{Suite, SuiteEntry, Work};
 use crate::error::{Error, Result};
 use crate::model::rows::table_rows;
-use crate::model::{End, Facts, LEAST_KNOWN_S, Precision, Window};
+use crate::model::{AskedRate, Drive, End, Facts, LEAST_KNOWN_S, Loop, Precision, Window};
 
 use super::{DEFAULT_DURATION_S, DEFAULT_MAX_DURATION_S, DEFAULT_WARMUP_S, LEAST_WARMUP_S, Request};
 
@@ -21,7 +21,9 @@ pub(super) fn window(request: &Request, entry: &SuiteEntry, suite: Option<&Suite
     }
     match (&entry.work, request.ops_per_job, request.duration_s) {
         (_, Some(ops), _) => Ok(Window::ops(ops)),
-        (Some(work), None, None) => Ok(Window::ops(ops_per_job(work, suite, facts, request)?)),
+        (Some(work), None, None) if request.rate.is_none() => {
+            Ok(Window::ops(ops_per_job(work, suite, facts, request)?))
+        }
         _ => Ok(fixed_time(request, entry)),
     }
 }
@@ -31,6 +33,26 @@ fn fixed_time(request: &Request, entry: &SuiteEntry) -> Window {
     let warmup_s = request.warmup_s.unwrap_or(entry.warmup_s.unwrap_or(DEFAULT_WARMUP_S) * scale);
     let scaled_s = (entry.duration_s.unwrap_or(DEFAULT_DURATION_S) * scale).max(SHORTEST_WINDOW_S);
     Window::time(warmup_s, request.duration_s.unwrap_or(scaled_s))
+}
+
+/// How the ops of a test start.
+///
+/// # Errors
+/// A rate that is to be found without a promise, or the other way round; a drive without an open loop.
+pub(super) fn looping(request: &Request) -> Result<Loop> {
+    let wrong = |place: &str, what: &str, advice: &str| Err(Error::usage(place, what).advise(advice));
+    match (&request.rate, request.promise) {
+        (None, None) => Ok(Loop::Closed),
+        (Some(_), _) if request.drive == Some(Drive::Database) => wrong(
+            "--rate",
+            "the database drive has no open loop: its loop runs inside the database",
+            "use --drive client",
+        ),
+        (Some(AskedRate::Listed(rates)), None) => Ok(Loop::Open(rates.clone(), request.arrivals)),
+        (Some(AskedRate::Auto), Some(promise)) => Ok(Loop::Highest(promise, request.arrivals)),
+        (Some(AskedRate::Auto), None) => wrong("--rate auto", "what must be kept is not said", "add --slo p99<5ms"),
+        (_, Some(_)) => wrong("--slo", "no rate is looked for", "use --rate auto"),
+    }
 }
 
 /// The suite's warm-up is a constant for its own windows: this one ends by what is seen.

@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
 use crate::error::{Error, Result};
 use crate::model::ramp::RAMP_FORMS;
-use crate::model::{Drive, Facts, PartPlan, Ramp, Selection, TableRef};
+use crate::model::{Drive, Facts, Loop, PartPlan, Ramp, Selection, TableRef};
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
@@ -77,7 +77,9 @@ pub(super) fn selection(
     for (entry, params) in parts.iter().chain([&(asked.entry, params.clone())]) {
         available(request, entry, params)?;
     }
-    let drive = choose_drive(request, request.drive.or(wish.entry.drive), workload.id.as_str(), &parts)?;
+    let looping = pace::looping(request)?;
+    let asked_drive = if looping == Loop::Closed { request.drive.or(wish.entry.drive) } else { Some(Drive::Client) };
+    let drive = choose_drive(request, asked_drive, workload.id.as_str(), &parts)?;
     let target = Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
     let harness = catalog.harness(&request.engine);
     let compiled = parts.iter().map(|(entry, params)| compile::part(&target, &harness, entry, params));
@@ -93,6 +95,7 @@ pub(super) fn selection(
         params,
         drive,
         parts: compiled,
+        looping,
         window: pace::window(request, &wish.entry, wish.suite, &facts)?,
         repeat: request.repeat.or(wish.entry.repeat).unwrap_or(1),
         tables,

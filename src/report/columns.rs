@@ -124,6 +124,7 @@ pub fn kpm(test: &Test) -> Result<f64, Sentence> {
     let why = match test.measured() {
         None => "the source does not print the KPM",
         Some(test) if test.window.ops == 0 => "no op was completed in the window",
+        Some(test) if test.open.is_some() => "fewer ops were done than were due",
         Some(_) => "the counter of the KPM is not known here",
     };
     test.kpm_value().ok_or_else(|| why.into())

@@ -4,7 +4,7 @@ use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::METRICS;
-use super::{Input, Language, Report, RunTests, spread};
+use super::{Input, Language, Report, RunTests, open_loop, spread};
 use crate::analysis::ramp;
 use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
 
@@ -67,6 +67,8 @@ fn sections(input: &Input, data: &RunTests, several: bool) -> Vec<Section> {
         false => vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(kpms(input, data))],
     };
     sections.push(section("Key performance metrics", kpms));
+    let open = open_loop::blocks(language, data);
+    sections.extend(open.map(|blocks| section("Open loop", blocks)));
     let spread = spread::blocks(language, data).filter(|_| spread::tells_more(data));
     sections.extend(spread.map(|blocks| section("Spread of repetitions", blocks)));
     sections.push(section("How it was made", vec![Block::Facts(origin(language, &data.run))]));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::format::json;
 use super::kpm::KpmReport;
-use super::{Document, Input, Report};
+use super::{Document, Input, Report, open_loop};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
     self, Better, Counters, Disclosure, Drive, Kpm, LatencySummary, LoadResult, PartFigures, Precision, Provenance,
@@ -36,8 +36,8 @@ impl Report for RunReport {
 }
 
 /// A run and its tests as JSON, in the order in which they ran.
-pub fn document(run: &RunRecord, tests: &[model::Test]) -> Value {
-    let mut tests: Vec<Test<'_>> = tests.iter().map(|test| Test::of(run, test)).collect();
+pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
+    let mut tests: Vec<Test<'_>> = stored.iter().map(|test| Test::of(run, test)).collect();
     tests.sort_by_key(|test| test.seq);
     json::value(&Run {
         schema_version: SCHEMA_VERSION,
@@ -59,6 +59,7 @@ pub fn document(run: &RunRecord, tests: &[model::Test]) -> Value {
         data_set_id: run.data_set_id.as_deref(),
         disclosure: &run.disclosure,
         loads: &run.loads,
+        promises: open_loop::kept(stored),
         tests,
     })
 }
@@ -84,6 +85,8 @@ struct Run<'a> {
     data_set_id: Option<&'a str>,
     disclosure: &'a Disclosure,
     loads: &'a [LoadResult],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    promises: Vec<open_loop::Kept<'a>>,
     tests: Vec<Test<'a>>,
 }
 
@@ -121,6 +124,14 @@ struct Test<'a> {
     kpm: Metric<'a>,
     second: Option<Metric<'a>>,
     service_time_us: ServiceTime,
+    /// Of an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_time_us: Option<ServiceTime>,
+    /// Ops per second that were offered, and ops that were due in the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offered_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due: Option<f64>,
     errors: u64,
     errors_by_class: BTreeMap<String, u64>,
     first_error: Option<&'a str>,
@@ -142,6 +153,7 @@ impl<'a> Test<'a> {
             metrics.insert(figure.id, figure.value.ok());
         }
         let (result, printed) = (test.measured(), test.published());
+        let open = result.and_then(|result| result.open.as_ref());
         let window = result.map(|result| result.window.clone()).unwrap_or_default();
         let elapsed_s = result.map(|result| result.window_s).or(printed.and_then(|printed| printed.elapsed_s));
         Test {
@@ -173,6 +185,9 @@ impl<'a> Test<'a> {
             kpm: Metric::of(test.kpm(), test.kpm_value()),
             second: test.second().map(|kpm| Metric::of(kpm, test.second_value())),
             service_time_us: ServiceTime::of(test.latency()),
+            response_time_us: open.map(|open| ServiceTime::of(&open.response)),
+            offered_per_s: open.map(|open| open.offer.per_s),
+            due: open.map(|open| open.due),
             errors: window.error_count(),
             errors_by_class: window.errors,
             first_error: result.and_then(|result| result.first_error.as_deref()),

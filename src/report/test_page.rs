@@ -9,7 +9,7 @@ use super::test_charts::{Curve, distribution, tracks};
 use super::{Input, Language, Report, Subject, about, platform};
 use crate::analysis::claims::{self, Checked, Outcome};
 use crate::analysis::{derive, interval};
-use crate::model::{Claim, Kpm, Moment, RunRecord, Sentence, Status, Test, params};
+use crate::model::{Claim, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, params};
 
 /// `report test`.
 pub struct TestPage;
@@ -126,20 +126,29 @@ fn figures(language: Language, test: &Test) -> Table {
     let latency = test.latency();
     let mean = latency.mean_us.ok_or_else(|| no_mean(test).into());
     add(language.say("Service time {which}", &[("which", &language.phrase("mean"))]), mean, "us");
-    let times = [
-        ("p50", latency.p50_us),
-        ("p90", latency.p90_us),
-        ("p95", latency.p95_us),
-        ("p99", latency.p99_us),
-        ("p99.9", latency.p999_us),
-        ("max", latency.max_us),
-    ];
-    for (name, us) in times {
+    for (name, us) in percentiles(latency) {
         let which = language.phrase(name);
         let value = us.ok_or_else(|| no_percentile(test).into());
         add(language.say("Service time {which}", &[("which", &which)]), value, "us");
     }
+    let response = test.measured().and_then(|result| result.open.as_ref()).map(|open| &open.response);
+    for (name, us) in response.map(percentiles).into_iter().flatten() {
+        let which = language.phrase(name);
+        let value = us.ok_or_else(|| no_percentile(test).into());
+        add(language.say("Response time {which}", &[("which", &which)]), value, "us");
+    }
     table
+}
+
+fn percentiles(times: &LatencySummary) -> [(&'static str, Option<f64>); 6] {
+    [
+        ("p50", times.p50_us),
+        ("p90", times.p90_us),
+        ("p95", times.p95_us),
+        ("p99", times.p99_us),
+        ("p99.9", times.p999_us),
+        ("max", times.max_us),
+    ]
 }
 
 /// The verdict and every reason and note.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{JobLog, SliceLog};
+use super::log::{JobLog, Second, SliceLog};
 use crate::model::{
-    Counters, Facts, JobFigures, LatencySummary, Moment, PartFigures, PartPlan, Precision, SeriesPoint, Snapshot,
-    Tally, TestResult, TestSpec,
+    Counters, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop, PartFigures, PartPlan, Precision,
+    SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::batch_means::mean_interval;
@@ -19,8 +19,8 @@ const ALIKE: f64 = 1.5;
 pub struct Raw {
     /// Per job, in order of job numbers: index of its part and its log.
     pub jobs: Vec<(usize, JobLog)>,
-    /// Latency per second since the gate.
-    pub seconds: Vec<LatencyHistogram>,
+    /// What ops took in each second since the gate.
+    pub seconds: Vec<Second>,
     /// Ops of all jobs per point of the window.
     pub points: Vec<f64>,
     /// Begin, window open, window close, end.
@@ -61,6 +61,7 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         ci_fraction: ci_fraction(&series, &raw.points, precision),
         precision,
         latency: latency_of(raw.jobs.iter().map(|(_, log)| log), &window),
+        open: spec.offer.map(|offer| open_loop(offer, &raw.jobs)),
         latency_stride: raw.jobs.iter().filter_map(|(_, log)| log.slices.last()).map(|s| s.stride).max().unwrap_or(1),
         parts: part_figures(&selection.parts, &raw.jobs, &jobs),
         series,
@@ -119,20 +120,45 @@ fn rate(count: f64, job: &JobFigures) -> f64 {
 /// Percentiles from the samples; the mean over all ops: busy time / ops.
 fn latency_of<'a>(jobs: impl Iterator<Item = &'a JobLog>, window: &Tally) -> LatencySummary {
     let jobs: Vec<&JobLog> = jobs.collect();
-    let samples = jobs.iter().map(|log| log.latency.len()).sum();
-    let all = weighted(&jobs);
-    let quantiles = Quantiles::weighted(&all, samples);
+    let samples = jobs.iter().map(|log| log.times.service.len()).sum();
+    let summary = summary(&weighted(&jobs), samples);
+    LatencySummary {
+        mean_us: (window.ops > 0).then(|| window.busy_s * 1e6 / window.ops as f64),
+        // The longest op may be one that nobody timed.
+        max_us: jobs.iter().filter_map(|log| log.times.max_us()).reduce(f64::max),
+        ..summary
+    }
+}
+
+/// The percentiles of `samples` samples, and their mean.
+fn summary(times: &LatencyHistogram, samples: u64) -> LatencySummary {
+    let quantiles = Quantiles::weighted(times, samples);
     LatencySummary {
         samples,
-        mean_us: (window.ops > 0).then(|| window.busy_s * 1e6 / window.ops as f64),
+        mean_us: (samples > 0).then(|| us(times.mean_ns())),
         p50_us: quantiles.p50_ns.map(us),
         p90_us: quantiles.p90_ns.map(us),
         p95_us: quantiles.p95_ns.map(us),
         p99_us: quantiles.p99_ns.map(us),
         p999_us: quantiles.p999_ns.map(us),
         max_us: quantiles.max_ns.map(us),
-        buckets: all.buckets(),
+        buckets: times.buckets(),
     }
+}
+
+/// Response times of the slices that count, and the ops that were due in them.
+fn open_loop(offer: Offer, jobs: &[(usize, JobLog)]) -> OpenLoop {
+    let mut response = LatencyHistogram::new();
+    jobs.iter().for_each(|(_, log)| response.merge(&log.times.response));
+    let due = jobs.iter().map(|(_, log)| due_in_window(&log.slices)).sum();
+    OpenLoop { offer, due, response: summary(&response, response.len()) }
+}
+
+/// Ops of a job that were done in its slices that count, failed ones included, and those that waited at the end.
+fn due_in_window(slices: &[SliceLog]) -> f64 {
+    let inside: Vec<&SliceLog> = slices.iter().filter(|slice| slice.counts).collect();
+    let done: u64 = inside.iter().map(|slice| slice.tally.ops + slice.tally.error_count()).sum();
+    done as f64 + inside.last().and_then(|last| last.behind).unwrap_or(0.0)
 }
 
 /// The jobs' samples together, each job's in proportion to its ops. Jobs of about the same sampling (all jobs of a
@@ -140,7 +166,7 @@ fn latency_of<'a>(jobs: impl Iterator<Item = &'a JobLog>, window: &Tally) -> Lat
 fn weighted(jobs: &[&JobLog]) -> LatencyHistogram {
     let ops_per_sample = |log: &JobLog| {
         let ops: u64 = log.slices.iter().filter(|slice| slice.counts).map(|slice| slice.tally.ops).sum();
-        (!log.latency.is_empty()).then(|| ops as f64 / log.latency.len() as f64)
+        (!log.times.service.is_empty()).then(|| ops as f64 / log.times.service.len() as f64)
     };
     let weights: Vec<f64> = jobs.iter().filter_map(|log| ops_per_sample(log)).collect();
     let (least, most) = weights.iter().fold((f64::INFINITY, 0.0f64), |(low, high), w| (low.min(*w), high.max(*w)));
@@ -148,8 +174,8 @@ fn weighted(jobs: &[&JobLog]) -> LatencyHistogram {
     let mut all = LatencyHistogram::new();
     for log in jobs {
         match ops_per_sample(log) {
-            Some(weight) if !alike => all.merge(&times(&log.latency, weight.round().max(1.0) as u64)),
-            _ => all.merge(&log.latency),
+            Some(weight) if !alike => all.merge(&times(&log.times.service, weight.round().max(1.0) as u64)),
+            _ => all.merge(&log.times.service),
         }
     }
     all
@@ -238,12 +264,19 @@ fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<Ser
     }
     for point in &mut points {
         let middle_s = point.t_s - point.interval_s / 2.0;
-        if let Some(latency) = raw.seconds.get(middle_s as usize).filter(|latency| !latency.is_empty()) {
-            let quantiles = Quantiles::of(latency);
-            (point.p50_us, point.p99_us) = (quantiles.p50_ns.map(us), quantiles.p99_ns.map(us));
+        if let Some(second) = raw.seconds.get(middle_s as usize) {
+            (point.p50_us, point.p99_us) = (second.p50_us, second.p99_us);
+            point.response_p99_us = second.response_p99_us;
         }
+        point.max_us = longest_us(&raw.seconds, point);
     }
     points
+}
+
+/// The longest op of the seconds that a point covers: more than one if the probes had to wait.
+fn longest_us(seconds: &[Second], point: &SeriesPoint) -> Option<f64> {
+    let [from, to] = [point.t_s - point.interval_s, point.t_s].map(|at_s| (at_s.round() as usize).min(seconds.len()));
+    seconds[from.min(to)..to].iter().filter_map(|second| second.max_us).reduce(f64::max)
 }
 
 fn spread(slice: &SliceLog, units_per_op: f64, points: &mut [SeriesPoint]) {
@@ -283,10 +316,11 @@ fn with_own_facts(mut facts: Facts, parts: &[PartPlan]) -> Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runner::log::Times;
 
     fn slice(start_s: f64, end_s: f64, ops: u64, counts: bool) -> SliceLog {
         let tally = Tally { ops, rows: 2 * ops, busy_s: end_s - start_s, ..Tally::default() };
-        SliceLog { start_s, end_s, tally, stride: 1, counts }
+        SliceLog { start_s, end_s, tally, stride: 1, counts, behind: None }
     }
 
     fn job(slices: Vec<SliceLog>) -> (usize, JobLog) {
@@ -345,7 +379,8 @@ mod tests {
     fn sampled(samples: u64, ns: u64, ops: u64) -> JobLog {
         let mut latency = LatencyHistogram::new();
         (0..samples).for_each(|_| latency.record_ns(ns));
-        JobLog { slices: vec![slice(0.0, 1.0, ops, true)], latency, ..JobLog::default() }
+        let times = Times { service: latency, ..Times::default() };
+        JobLog { slices: vec![slice(0.0, 1.0, ops, true)], times, ..JobLog::default() }
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! The log of a test: what each job did, slice by slice, and the latency of each second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::engine::EngineError;
+use crate::engine::{EngineError, SliceReport};
 use crate::model::{Counters, Tally};
 use crate::stats::LatencyHistogram;
 use crate::stats::sequence::POINTS_PER_S;
+use crate::stats::summary::Quantiles;
 
+/// Seconds to which slices may still be added: threads tell of theirs a little after their end.
+const OPEN_SECONDS: usize = 3;
 /// A slice that ends so little before a point does ends with it.
 const EDGE_S: f64 = 1e-3;
 
@@ -21,14 +24,16 @@ pub struct SliceLog {
     pub stride: u32,
     /// True if the slice belongs to the window.
     pub counts: bool,
+    /// Of an open loop: ops that were due at its end and not started.
+    pub behind: Option<f64>,
 }
 
 /// Everything one job did.
 #[derive(Debug, Default)]
 pub struct JobLog {
     pub slices: Vec<SliceLog>,
-    /// Service times of the slices that count.
-    pub latency: LatencyHistogram,
+    /// Of the slices that count.
+    pub times: Times,
     /// The session's own counters over the loop.
     pub counters: Counters,
     /// Failed ops of the slice under way, by class.
@@ -38,14 +43,62 @@ pub struct JobLog {
     pub failure: Option<EngineError>,
 }
 
+/// Times of ops.
+#[derive(Debug, Default)]
+pub struct Times {
+    pub service: LatencyHistogram,
+    /// The longest op in ns, if nobody timed it.
+    pub longest_ns: u64,
+    /// Of an open loop.
+    pub response: LatencyHistogram,
+}
+
+impl Times {
+    /// Adds those of a slice.
+    pub fn add(&mut self, report: &SliceReport<'_>) {
+        self.service.merge(report.latency);
+        self.longest_ns = self.longest_ns.max(report.longest_ns);
+        if let Some(open) = &report.open {
+            self.response.merge(open.response);
+        }
+    }
+
+    /// The longest op in us, whether or not it was timed.
+    pub fn max_us(&self) -> Option<f64> {
+        let timed_ns = if self.service.is_empty() { 0 } else { self.service.max_ns() };
+        Some(timed_ns.max(self.longest_ns) as f64 / 1e3).filter(|us| *us > 0.0)
+    }
+}
+
+/// What a second's ops took: its histograms are dropped when it is over.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Second {
+    pub p50_us: Option<f64>,
+    pub p99_us: Option<f64>,
+    pub max_us: Option<f64>,
+    /// Of an open loop.
+    pub response_p99_us: Option<f64>,
+}
+
+impl From<&Times> for Second {
+    fn from(times: &Times) -> Second {
+        let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
+        let [service, response] = [&times.service, &times.response].map(Quantiles::of);
+        let (p50_us, p99_us) = (us(service.p50_ns), us(service.p99_ns));
+        Second { p50_us, p99_us, max_us: times.max_us(), response_p99_us: us(response.p99_ns) }
+    }
+}
+
 /// Shared by the jobs of a test: what they did together, by seconds since the gate.
 #[derive(Debug)]
 pub struct SecondsLog(Mutex<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Latency per second.
-    seconds: Vec<LatencyHistogram>,
+    /// Those that are over, from the first on.
+    over: Vec<Second>,
+    /// The seconds after those.
+    seconds: VecDeque<Times>,
     /// Ops per point, see [`POINTS_PER_S`].
     points: Vec<f64>,
     /// End of each job's last slice.
@@ -55,17 +108,21 @@ struct Shared {
 impl SecondsLog {
     /// An empty log of `jobs` jobs.
     pub fn new(jobs: u32) -> Self {
-        SecondsLog(Mutex::new(Shared { seconds: Vec::new(), points: Vec::new(), ends_s: vec![0.0; jobs as usize] }))
+        SecondsLog(Mutex::new(Shared {
+            over: Vec::new(),
+            seconds: VecDeque::new(),
+            points: Vec::new(),
+            ends_s: vec![0.0; jobs as usize],
+        }))
     }
 
-    /// Adds a slice of `job` (from 1): its latencies to the second in which its middle lies, its ops to the points, spread
-    /// evenly over its time.
-    pub fn add(&self, job: u32, (start_s, end_s): (f64, f64), ops: u64, latency: &LatencyHistogram) {
-        let second = ((start_s + end_s) / 2.0).max(0.0) as usize;
+    /// Adds a slice of `job` (from 1) that just ended: its times to the second in which its last half second began, its ops
+    /// to the points, spread evenly over its time.
+    pub fn add(&self, job: u32, (start_s, end_s): (f64, f64), report: &SliceReport<'_>) {
+        let second = (end_s - ((end_s - start_s) / 2.0).min(0.5)).max(0.0) as usize;
         let mut shared = self.lock();
-        reach(&mut shared.seconds, second, LatencyHistogram::new);
-        shared.seconds[second].merge(latency);
-        spread(&mut shared.points, start_s, end_s, ops as f64);
+        shared.add_times(second, report);
+        spread(&mut shared.points, start_s, end_s, report.tally.ops as f64);
         if let Some(job_end_s) = shared.ends_s.get_mut(job as usize - 1) {
             *job_end_s = end_s;
         }
@@ -79,9 +136,11 @@ impl SecondsLog {
         shared.points.get(from..to.min(shared.points.len())).unwrap_or_default().to_vec()
     }
 
-    /// Latency per second.
-    pub fn into_seconds(self) -> Vec<LatencyHistogram> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).seconds
+    /// What ops took in each second.
+    pub fn into_seconds(self) -> Vec<Second> {
+        let mut shared = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        shared.end(0);
+        shared.over
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -89,16 +148,30 @@ impl SecondsLog {
     }
 }
 
-fn reach<T>(items: &mut Vec<T>, index: usize, empty: impl FnMut() -> T) {
-    if items.len() <= index {
-        items.resize_with(index + 1, empty);
+impl Shared {
+    /// A slice that is told of later than others belongs to the earliest second that is not over.
+    fn add_times(&mut self, second: usize, report: &SliceReport<'_>) {
+        let ahead = second.saturating_sub(self.over.len());
+        if self.seconds.len() <= ahead {
+            self.seconds.resize_with(ahead + 1, Times::default);
+        }
+        self.seconds[ahead].add(report);
+        self.end(OPEN_SECONDS);
+    }
+
+    /// All but the last `open` seconds are over.
+    fn end(&mut self, open: usize) {
+        let ended = self.seconds.len().saturating_sub(open);
+        self.over.extend(self.seconds.drain(..ended).map(|times| Second::from(&times)));
     }
 }
 
 fn spread(points: &mut Vec<f64>, start_s: f64, end_s: f64, ops: f64) {
     let [from, to] = [start_s, end_s].map(|at_s| at_s.max(0.0) * POINTS_PER_S as f64);
     let length = (to - from).max(1e-9);
-    reach(points, to as usize, f64::default);
+    if points.len() <= to as usize {
+        points.resize(to as usize + 1, 0.0);
+    }
     for (at, point) in points.iter_mut().enumerate().take(to as usize + 1).skip(from as usize) {
         let overlap = to.min(at as f64 + 1.0) - from.max(at as f64);
         *point += ops * overlap.max(0.0) / length;
@@ -112,7 +185,10 @@ mod tests {
     #[test]
     fn a_point_is_complete_when_every_job_has_told_of_it() {
         let log = SecondsLog::new(2);
-        let add = |job, start_s, end_s, ops| log.add(job, (start_s, end_s), ops, &LatencyHistogram::new());
+        let add = |job, start_s, end_s, ops| {
+            let tally = Tally { ops, ..Tally::default() };
+            log.add(job, (start_s, end_s), &SliceReport::new(tally, end_s - start_s, &LatencyHistogram::new()));
+        };
         add(1, 0.0, 1.0, 40);
         assert_eq!(log.points(0.0, 9.0).len(), 0);
         add(2, 0.0, 0.375, 6);

@@ -5,8 +5,9 @@ use std::time::Instant;
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog, SliceLog};
 use super::schedule::{Schedule, stride};
-use crate::engine::{AfterError, EngineError, ErrorClass, Pacer, Slice, SliceReport};
+use crate::engine::{AfterError, EngineError, ErrorClass, Pacer, Slice, SliceReport, Timetable};
 use crate::model::{Counters, Drive};
+use crate::stats::arrivals::DueTimes;
 
 /// A job gives up after this many errors in a row without one op done.
 const HOPELESS: u32 = 100;
@@ -19,6 +20,8 @@ pub struct JobPacer<'a> {
     seconds: &'a SecondsLog,
     schedule: &'a Schedule,
     drive: Drive,
+    /// Of an open loop.
+    due: Option<DueTimes>,
     opened_at: Option<Instant>,
     started_s: f64,
     stride: u32,
@@ -28,14 +31,21 @@ pub struct JobPacer<'a> {
 }
 
 impl<'a> JobPacer<'a> {
-    /// A pacer at a closed gate.
-    pub fn new(job: u32, gate: &'a Gate, seconds: &'a SecondsLog, schedule: &'a Schedule, drive: Drive) -> Self {
+    /// A pacer at a closed gate; the ops follow one another, or start when they are `due`.
+    pub fn new(
+        job: u32,
+        gate: &'a Gate,
+        seconds: &'a SecondsLog,
+        schedule: &'a Schedule,
+        (drive, due): (Drive, Option<DueTimes>),
+    ) -> Self {
         JobPacer {
             job,
             gate,
             seconds,
             schedule,
             drive,
+            due,
             opened_at: None,
             started_s: 0.0,
             stride: 1,
@@ -82,6 +92,10 @@ impl Pacer for JobPacer<'_> {
         self.opened_at.is_some()
     }
 
+    fn timetable(&mut self) -> Option<Timetable> {
+        Some(Timetable { opened_at: self.opened_at?, due: self.due.take()? })
+    }
+
     fn next_slice(&mut self) -> Option<Slice> {
         self.started_s = self.now_s();
         self.note_satisfied();
@@ -98,7 +112,9 @@ impl Pacer for JobPacer<'_> {
         let start_s = self.started_s;
         let counts = self.schedule.counts(start_s) && !self.satisfied;
         let mut tally = report.tally.clone();
-        tally.busy_s = report.elapsed_s;
+        if report.open.is_none() {
+            tally.busy_s = report.elapsed_s;
+        }
         for (class, count) in std::mem::take(&mut self.log.pending_errors) {
             *tally.errors.entry(class).or_insert(0) += count;
         }
@@ -106,12 +122,13 @@ impl Pacer for JobPacer<'_> {
             self.errors_in_a_row = 0;
         }
         if counts {
-            self.log.latency.merge(report.latency);
+            self.log.times.add(report);
         }
-        self.seconds.add(self.job, (start_s, end_s), tally.ops, report.latency);
+        self.seconds.add(self.job, (start_s, end_s), report);
         let next_stride = stride(tally.ops, report.elapsed_s, self.drive);
-        self.log.slices.push(SliceLog { start_s, end_s, tally, stride: self.stride, counts });
-        self.stride = next_stride;
+        let behind = report.open.map(|open| open.behind);
+        self.log.slices.push(SliceLog { start_s, end_s, tally, stride: self.stride, counts, behind });
+        self.stride = if behind.is_some() { 1 } else { next_stride };
         self.started_s = end_s;
     }
 

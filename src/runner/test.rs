@@ -11,8 +11,9 @@ use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use crate::engine::{Database, EngineError, ErrorClass, JobOrder, Session};
 use crate::model::rows::RowFunction;
-use crate::model::{Facts, Moment, TestResult, TestSpec};
+use crate::model::{Arrivals, Facts, Moment, TestResult, TestSpec};
 use crate::sql;
+use crate::stats::arrivals::DueTimes;
 
 /// What a test needs from outside.
 pub struct TestContext<'a> {
@@ -99,7 +100,8 @@ fn measure(
             .map(|job| {
                 let (gate, seconds, schedule, facts) = (&gate, &seconds, &schedule, &facts);
                 scope.spawn(move || {
-                    let pacer = JobPacer::new(job, gate, seconds, schedule, spec.selection.drive);
+                    let due = due_times(spec, job, context.seed);
+                    let pacer = JobPacer::new(job, gate, seconds, schedule, (spec.selection.drive, due));
                     run_job(context, spec, job, facts, pacer, gate)
                 })
             })
@@ -120,6 +122,17 @@ fn measure(
         facts,
     };
     conclude(context, spec, raw, &ended)
+}
+
+/// When the ops of a job are due, in an open loop.
+fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
+    let offer = spec.offer?;
+    let per_s = offer.per_s / f64::from(spec.jobs);
+    Some(match offer.arrivals {
+        Arrivals::Uniform => DueTimes::uniform(per_s, job, spec.jobs),
+        // Tests that repeat one another have other arrivals.
+        Arrivals::Poisson => DueTimes::poisson(per_s, seed ^ (u64::from(spec.seq) << 40), job),
+    })
 }
 
 /// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.

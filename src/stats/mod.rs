@@ -1,5 +1,6 @@
 //! Statistics of measuring: pure functions over numbers.
 
+pub mod arrivals;
 pub mod batch_means;
 pub mod histogram;
 pub mod keys;

@@ -193,6 +193,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         ci_fraction: Some(0.0123),
         precision: None,
         latency: latency(1e6 * f64::from(jobs) / ops_per_s, tally.ops),
+        open: None,
         latency_stride: 16,
         job_figures: vec![JobFigures { job: 1, part: 0, tally: tally.clone(), units: 0.1, elapsed_s: window_s }],
         parts: vec![part(id, params, jobs, &tally, ops_per_s)],
@@ -253,6 +254,8 @@ fn series(ops_per_s: f64) -> Vec<SeriesPoint> {
         errors: u64::from(second),
         p50_us: Some(12.1),
         p99_us: (second > 1).then_some(30.7),
+        max_us: None,
+        response_p99_us: None,
         in_window: second > 2,
         metrics: counters(&[
             ("os_cpu_user_s", 1.9),

@@ -11,8 +11,9 @@ use dbdyno::engine::{
 };
 use dbdyno::model::rows::RowFunction;
 use dbdyno::model::{
-    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts, JobCode, JobFigures, Kpm,
-    KpmValue, Moment, PartPlan, Ramp, ReasonCode, Selection, Tally, Target, TestResult, TestSpec, Window, Workload,
+    Arrivals, Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, End, Expr, Facts, JobCode, JobFigures,
+    Kpm, KpmValue, LatencySummary, Loop, Moment, Offer, PartPlan, Ramp, ReasonCode, Selection, Tally, Target,
+    TestResult, TestSpec, Window, Workload,
 };
 use dbdyno::probe::{Pace, ProbeSet, Round, Watch};
 use dbdyno::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, Progress, ReadProbes, TestContext, run_test};
@@ -57,6 +58,7 @@ fn selection(statement: &str, window: Window) -> Selection {
         parts: vec![part],
         tables: Vec::new(),
         ramp: Ramp::Fixed(vec![1]),
+        looping: Loop::Closed,
         window,
         repeat: 1,
         hash: String::new(),
@@ -112,7 +114,7 @@ fn run_probed(
         connect_timeout,
         interrupt: &interrupt,
     };
-    let spec = TestSpec { selection, jobs, seq: 1 };
+    let spec = TestSpec { selection, jobs, offer: None, seq: 1 };
     run_test(&context, &spec, probes, &mut |progress| watch(progress, &interrupt))
 }
 
@@ -195,7 +197,7 @@ impl Database for Metronome {
             let factor = if self.swings && now_s % 2.0 < 1.0 { 3.0 } else { 1.0 };
             let elapsed_s = now_s - done_s;
             let tally = Tally { ops: (elapsed_s * 100_000.0 * factor) as u64, ..Tally::default() };
-            pacer.slice_done(&SliceReport { tally, elapsed_s, latency: &latency });
+            pacer.slice_done(&SliceReport::new(tally, elapsed_s, &latency));
             done_s = now_s;
         }
         Ok(())
@@ -469,4 +471,74 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     assert!(text.starts_with("the processor gave 0.620 to ") && text.ends_with("seconds less than 0.85"), "{text}");
     let marks: Vec<bool> = result.series.iter().filter_map(unsteady::is_slow).collect();
     assert!(marks.is_sorted() && marks.last() == Some(&true), "{marks:?}");
+}
+
+/// Runs a test whose ops start when they are due.
+fn run_offered(statement: &str, window: Window, jobs: u32, per_s: f64, arrivals: Arrivals) -> TestResult {
+    let interrupt = Interrupt::new();
+    let (database, facts) = (null(), Facts::new());
+    let context = TestContext {
+        database: &*database,
+        facts: &facts,
+        rows: RowFunction { table_rows: 8000, seed: 1 },
+        seed: 42,
+        connect_timeout: CONNECT_TIMEOUT,
+        interrupt: &interrupt,
+    };
+    let selection = selection(statement, window);
+    let spec = TestSpec { selection: &selection, jobs, offer: Some(Offer { per_s, arrivals, promise: None }), seq: 1 };
+    measured(run_test(&context, &spec, &mut |_| (Counters::default(), 0.0), &mut |_| ()))
+}
+
+/// The open loop of a result: ops done, ops due, and a response time in us.
+fn open(result: &TestResult) -> (u64, f64, &LatencySummary) {
+    let open = result.open.as_ref().unwrap();
+    (result.window.ops, open.due, &open.response)
+}
+
+#[test]
+fn an_open_loop_does_what_is_due_and_no_more() {
+    for (arrivals, jobs) in [(Arrivals::Uniform, 1), (Arrivals::Uniform, 3), (Arrivals::Poisson, 2)] {
+        let result = run_offered("spin 1000", seconds(0.3, 1.5), jobs, 600.0, arrivals);
+        let (done, due, _) = open(&result);
+        assert!(done as f64 <= due, "{done} of {due}");
+        // What is due depends on the schedule alone: 600 a second, of a Poisson process within five standard deviations.
+        let elapsed_s = result.job_figures.iter().map(|job| job.elapsed_s).sum::<f64>() / f64::from(jobs);
+        let (expected, spread) = (600.0 * elapsed_s, if arrivals == Arrivals::Poisson { 5.0 } else { 0.1 });
+        assert!((due - expected).abs() <= spread * expected.sqrt() + 2.0 * f64::from(jobs), "{due}, {expected}");
+        assert!(result.window.busy_s < elapsed_s * f64::from(jobs), "jobs wait: {:?}", result.window);
+        let params: Vec<&str> = result.params.keys().map(String::as_str).collect();
+        assert!(params.contains(&"rate"), "its figures are told apart: {params:?}");
+    }
+}
+
+#[test]
+fn what_waits_for_a_slow_op_responds_late_though_it_is_served_fast() {
+    // Every 1000th op takes 300 ms, all others next to nothing: of 500 a second 150 are due meanwhile.
+    let result = run_offered("slow 300000000 every 1000", seconds(0.0, 4.0), 1, 500.0, Arrivals::Uniform);
+    let (_, _, response) = open(&result);
+    let stall_us = result.latency.max_us.unwrap();
+    assert!(stall_us >= 300_000.0, "the stall stands in max: {stall_us}");
+    assert!(response.max_us.unwrap() >= stall_us * 0.999, "{response:?}");
+    assert!(result.latency.p99_us.unwrap() < 0.1 * stall_us, "nearly all are served fast: {:?}", result.latency);
+    assert!(response.p99_us.unwrap() > 0.5 * stall_us, "one in thirteen waits, some nearly as long: {response:?}");
+    assert!(result.series.iter().any(|point| point.max_us.unwrap_or(0.0) >= 300_000.0), "{:?}", result.series);
+}
+
+#[test]
+fn a_rate_beyond_the_platform_leaves_ops_undone() {
+    let result = run_offered("spin 2000000", seconds(0.2, 1.0), 1, 2000.0, Arrivals::Poisson);
+    let (done, due, response) = open(&result);
+    assert!((done as f64) < 0.6 * due, "{done} of {due}");
+    assert!(response.max_us.unwrap() > 10.0 * 2_000.0, "{response:?}");
+}
+
+#[test]
+fn a_stall_stands_in_max_though_only_some_ops_are_timed() {
+    // About 100,000 ops a second, of which a tenth or fewer are timed; the stall is the 150,000th op.
+    let result = measured(run("spin 5000, slow 250000000 every 150000", seconds(0.5, 4.0), 1));
+    assert!(result.latency_stride > 1, "{}", result.latency_stride);
+    let max_us = result.latency.max_us.unwrap();
+    assert!(max_us >= 240_000.0, "{max_us}");
+    assert!(result.series.iter().any(|point| point.max_us.unwrap_or(0.0) >= 240_000.0));
 }

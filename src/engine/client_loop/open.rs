@@ -1,0 +1,79 @@
+//! The open loop: every op starts when it is due, or at once if that has passed. Its response time counts from when it was
+//! due, so that an op that waits for an earlier one is not left out (no coordinated omission; G. Tene, wrk2).
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use super::clock::Clock;
+use super::{ClientSession, EngineError, Job, Pacer, Slice, Timetable};
+
+impl Timetable {
+    /// Nanoseconds since the gate opened.
+    pub(super) fn now_ns(&self) -> u64 {
+        self.opened_at.elapsed().as_nanos() as u64
+    }
+}
+
+impl<S: ClientSession> Job<'_, S> {
+    /// Runs the ops that are due within the slice; an op that is late runs to its end. Returns the end in ns.
+    pub(super) fn ops_on_time(
+        &mut self,
+        slice: &Slice,
+        pacer: &mut dyn Pacer,
+        clock: &Clock,
+    ) -> Result<u64, EngineError> {
+        let limit_ns = (slice.seconds * 1e9) as u64;
+        let mut now_ns = 0;
+        while let Some(timetable) = self.timetable.as_ref().filter(|_| self.ops < slice.max_ops && now_ns < limit_ns) {
+            let (began_ns, due_ns) = (clock.since(timetable.opened_at), timetable.due.next_ns());
+            // 0 if it was due before the slice began: the op is late.
+            let due_in_slice_ns = due_ns.saturating_sub(began_ns);
+            if due_in_slice_ns >= limit_ns {
+                return Ok(wait_until(limit_ns, clock));
+            }
+            let start_ns = wait_until(due_in_slice_ns, clock);
+            now_ns = self.op_on_time(began_ns + start_ns, due_ns, (began_ns, clock), pacer)?;
+        }
+        Ok(now_ns)
+    }
+
+    /// One op; all times but the clock's in ns since the gate opened. Returns its end by the clock.
+    fn op_on_time(
+        &mut self,
+        start_ns: u64,
+        due_ns: u64,
+        (began_ns, clock): (u64, &Clock),
+        pacer: &mut dyn Pacer,
+    ) -> Result<u64, EngineError> {
+        let result = self.op();
+        let end_ns = clock.ns();
+        if let Some(timetable) = &mut self.timetable {
+            timetable.due.advance();
+        }
+        self.busy_ns += began_ns + end_ns - start_ns;
+        match result {
+            Ok(()) => {
+                self.latency.record_ns(began_ns + end_ns - start_ns);
+                self.response.record_ns((began_ns + end_ns).saturating_sub(due_ns));
+            }
+            Err(error) => self.failed(error, pacer)?,
+        }
+        Ok(end_ns)
+    }
+}
+
+/// Asks the system to wake this thread when it shall wake, not up to 50 us later.
+pub(super) fn wake_on_time() {
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)); // where it cannot, wake-ups are later
+}
+
+/// Sleeps until the clock shows `at_ns`; returns what it shows then.
+fn wait_until(at_ns: u64, clock: &Clock) -> u64 {
+    loop {
+        let now_ns = clock.ns();
+        if now_ns >= at_ns {
+            return now_ns;
+        }
+        std::thread::sleep(Duration::from_nanos(at_ns - now_ns));
+    }
+}

@@ -1,0 +1,52 @@
+//! Ops that nobody timed: where only every n-th op is, a stall seldom meets one, and the longest op would be missed.
+
+/// Ops hide a stall if they take this long together, in ns, and so many times as long as usual.
+const LEAST_NS: u64 = 1_000_000;
+const TIMES: u64 = 4;
+
+/// What a job's ops take, and the longest of those that nobody timed.
+#[derive(Debug, Default)]
+pub(super) struct Stalls {
+    /// Mean of an op in the slice before, in ns; 0 before there was one.
+    usual_ns: u64,
+    longest_ns: u64,
+}
+
+impl Stalls {
+    /// `ops` ops took `took_ns` together. If that is far more than usual one of them was held up, and took all but what the
+    /// others usually take.
+    #[inline]
+    pub(super) fn look(&mut self, ops: u64, took_ns: u64) {
+        let all_ns = ops * self.usual_ns;
+        if took_ns > LEAST_NS.max(TIMES * all_ns) && all_ns > 0 {
+            self.longest_ns = self.longest_ns.max(took_ns - all_ns + self.usual_ns);
+        }
+    }
+
+    /// After a slice: the longest untimed op of it in ns, 0 if none was held up.
+    pub(super) fn take(&mut self, ops: u64, elapsed_s: f64) -> u64 {
+        if ops > 0 {
+            self.usual_ns = (elapsed_s * 1e9) as u64 / ops;
+        }
+        std::mem::take(&mut self.longest_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_is_what_is_left_of_the_time_and_ordinary_ops_are_none() {
+        let mut stalls = Stalls::default();
+        stalls.look(10, 5_000_000_000);
+        assert_eq!(stalls.take(1000, 0.01), 0, "nothing is usual yet");
+        stalls.look(100, 1_100_000);
+        stalls.look(99, 3_900_000);
+        assert_eq!(stalls.take(1000, 0.01), 0, "four times as long as usual is no stall");
+        stalls.look(100, 501_000_000);
+        stalls.look(100, 11_000_000);
+        assert_eq!(stalls.take(1000, 0.01), 500_010_000);
+        assert_eq!(stalls.take(1000, 0.01), 0, "each slice has its own");
+    }
+}

@@ -1,0 +1,218 @@
+//! The open loop: ops that start at scheduled times, whether or not the earlier ones are done, and what is promised of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::LatencySummary;
+use crate::error::quote;
+
+/// More ops per second are a typing error.
+const MOST_PER_S: f64 = 1e9;
+/// Parameters of a test that say how its ops were offered.
+const RATE: &str = "rate";
+const ARRIVALS: &str = "arrivals";
+const PROMISE: &str = "slo";
+
+/// When ops are due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Independent of one another, as many users' are: exponential distances.
+    #[default]
+    Poisson,
+    /// At equal distances.
+    Uniform,
+}
+
+/// Ops that are offered to a test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Ops per second of all jobs together; each job has an equal share of them, with a schedule of its own.
+    pub per_s: f64,
+    pub arrivals: Arrivals,
+    /// The test is one of those that look for the highest rate that keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promise: Option<Promise>,
+}
+
+impl Offer {
+    /// Adds what distinguishes its figures from others of the workload to the workload's parameters.
+    pub fn add_to(&self, params: &mut BTreeMap<String, String>) {
+        params.insert(RATE.into(), self.per_s.to_string());
+        if self.arrivals == Arrivals::Uniform {
+            params.insert(ARRIVALS.into(), "uniform".into());
+        }
+        if let Some(promise) = self.promise {
+            params.insert(PROMISE.into(), promise.to_string());
+        }
+    }
+}
+
+/// The workload's own parameters, without those of [`Offer::add_to`].
+pub fn without_offer(params: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let own = params.iter().filter(|(name, _)| ![RATE, ARRIVALS, PROMISE].contains(&name.as_str()));
+    own.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// How the ops of a selection start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub enum Loop {
+    /// Closed loop: each job starts the next op when its last is done.
+    #[default]
+    Closed,
+    /// Open loop: a test at each of these rates.
+    Open(Vec<f64>, Arrivals),
+    /// Open loop, at the rates by which the highest is found that keeps the promise; one test in the closed loop comes first.
+    Highest(Promise, Arrivals),
+}
+
+/// `--rate` as typed: `500`, `100,200,400` or `auto`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AskedRate {
+    Listed(Vec<f64>),
+    Auto,
+}
+
+impl FromStr for AskedRate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "auto" {
+            return Ok(AskedRate::Auto);
+        }
+        let wrong =
+            || format!("{} is not a valid rate; write ops per second: 500, or 100,200,400, or auto", quote(text));
+        let valid = |per_s: &f64| *per_s > 0.0 && *per_s <= MOST_PER_S;
+        let rate = |text: &str| text.trim().parse::<f64>().ok().filter(valid);
+        let rates: Option<Vec<f64>> = text.split(',').map(rate).collect();
+        rates.map(AskedRate::Listed).ok_or_else(wrong)
+    }
+}
+
+/// A percentile of the response time that must stay below a limit: `p99<5ms`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Promise {
+    pub percentile: Percentile,
+    pub limit_us: f64,
+}
+
+/// A percentile that is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Percentile {
+    P50,
+    P90,
+    P95,
+    P99,
+    P999,
+}
+
+impl Percentile {
+    const ALL: [(Percentile, &'static str); 5] = [
+        (Percentile::P50, "p50"),
+        (Percentile::P90, "p90"),
+        (Percentile::P95, "p95"),
+        (Percentile::P99, "p99"),
+        (Percentile::P999, "p99.9"),
+    ];
+
+    fn name(self) -> &'static str {
+        Percentile::ALL.iter().find(|(own, _)| *own == self).map_or("", |(_, name)| name)
+    }
+
+    /// Its value in microseconds; absent where there are too few samples for it.
+    pub fn of(self, times: &LatencySummary) -> Option<f64> {
+        match self {
+            Percentile::P50 => times.p50_us,
+            Percentile::P90 => times.p90_us,
+            Percentile::P95 => times.p95_us,
+            Percentile::P99 => times.p99_us,
+            Percentile::P999 => times.p999_us,
+        }
+    }
+}
+
+impl FromStr for Promise {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("{} is not a valid promise; write p99<5ms (p50, p90, p95, p99, p99.9; us, ms, s)", quote(text));
+        let (name, limit) = text.split_once('<').ok_or_else(wrong)?;
+        let found = Percentile::ALL.iter().find(|(_, known)| *known == name.trim());
+        let (percentile, _) = found.ok_or_else(wrong)?;
+        let limit_us = microseconds(limit.trim()).filter(|us| *us > 0.0 && *us <= 3.6e9).ok_or_else(wrong)?;
+        Ok(Promise { percentile: *percentile, limit_us })
+    }
+}
+
+fn microseconds(text: &str) -> Option<f64> {
+    let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
+    let (number, factor) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    Some(number.trim().parse::<f64>().ok()? * factor)
+}
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.limit_us {
+            us if us >= 1e6 => (us / 1e6, "s"),
+            us if us >= 1e3 => (us / 1e3, "ms"),
+            us => (us, "us"),
+        };
+        write!(f, "{}<{value}{unit}", self.percentile.name())
+    }
+}
+
+impl TryFrom<String> for Promise {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Promise> for String {
+    fn from(promise: Promise) -> String {
+        promise.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_ops_per_second_and_junk_is_refused() {
+        assert_eq!("500".parse(), Ok(AskedRate::Listed(vec![500.0])));
+        assert_eq!("0.5, 200".parse(), Ok(AskedRate::Listed(vec![0.5, 200.0])));
+        assert_eq!("auto".parse(), Ok(AskedRate::Auto));
+        for junk in ["", "0", "-1", "NaN", "inf", "1e10", "100,", "500/s", "Auto", "1 2"] {
+            assert!(junk.parse::<AskedRate>().is_err(), "{junk}");
+        }
+    }
+
+    #[test]
+    fn a_promise_is_written_as_it_is_read() {
+        for text in ["p99<5ms", "p99.9<250us", "p50<1.5s", "p95<1ms"] {
+            assert_eq!(text.parse::<Promise>().unwrap().to_string(), text);
+        }
+        assert_eq!(" p99 < 0.5 ms ".parse::<Promise>().unwrap().to_string(), "p99<500us");
+        for junk in ["", "p99", "p99<5", "p98<5ms", "p99<0ms", "p99<-1ms", "p99<5h", "p99<NaNms", "p99<9999s", "<5ms"] {
+            assert!(junk.parse::<Promise>().is_err(), "{junk}");
+        }
+    }
+
+    #[test]
+    fn an_offer_is_told_apart_by_parameters_which_can_be_left_out_again() {
+        let own = BTreeMap::from([("update_pct".to_string(), "40".to_string())]);
+        let mut params = own.clone();
+        let promise = "p99<5ms".parse().ok();
+        Offer { per_s: 12.5, arrivals: Arrivals::Uniform, promise }.add_to(&mut params);
+        let shown: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(shown, ["arrivals=uniform", "rate=12.5", "slo=p99<5ms", "update_pct=40"]);
+        assert_eq!(without_offer(&params), own);
+    }
+}

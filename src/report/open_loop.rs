@@ -1,0 +1,147 @@
+//! Tests whose ops started when they were due: what was offered, what was done, response beside service times; and the
+//! highest rate that keeps a promise.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::columns::{RATE, no_percentile};
+use super::document::{Block, Cell, Column, Table};
+use super::{Language, RunTests};
+use crate::analysis::promise::{self, Answer};
+use crate::model::{OpenLoop, Test, TestResult, params, without_offer};
+
+const ABOUT: &str = "Open loop: ops start when they are due, whether or not the earlier ones are done. The response time \
+counts from when an op was due, the service time from when it was started.";
+
+/// A line per test and one per promise; none without any.
+pub(super) fn blocks(language: Language, data: &RunTests) -> Option<Vec<Block>> {
+    let mut table = Table::new(language, "open loop", columns());
+    for test in &data.tests {
+        let Some((result, open)) = test.measured().and_then(|result| Some((result, result.open.as_ref()?))) else {
+            continue;
+        };
+        let row = row(&mut table, test, result, open);
+        table.rows.push(row);
+    }
+    if table.rows.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Paragraph(language.phrase(ABOUT)), Block::Table(table)];
+    let answers = promise::answers(&data.tests);
+    blocks.extend(answers.iter().map(|answer| Block::Paragraph(sentence(language, answer))));
+    Some(blocks)
+}
+
+fn columns() -> Vec<Column> {
+    let columns = [
+        ("Test", "", 1),
+        ("Workload", "", 0),
+        ("Jobs", "", 0),
+        ("Offered", "ops/s", 0),
+        ("Done", "ops/s", 0),
+        ("Response p50", "ms", 2),
+        ("Response p95", "ms", 4),
+        ("Response p99", "ms", 0),
+        ("Response max", "ms", 3),
+        ("Service p99", "ms", 1),
+        ("Service max", "ms", 5),
+        ("Verdict", "", 0),
+    ];
+    columns.into_iter().map(|(name, unit, priority)| Column::new(name, unit, priority)).collect()
+}
+
+fn row(table: &mut Table, test: &Test, result: &TestResult, open: &OpenLoop) -> Vec<Cell> {
+    let status = test.status();
+    let mut row = vec![Cell::count(test.seq()), Cell::text(label(result)), Cell::count(result.jobs)];
+    for per_s in [open.offer.per_s, result.ops_per_s] {
+        row.push(table.figure(Ok(per_s), RATE, status));
+    }
+    let (response, service) = (&open.response, &result.latency);
+    let times = [response.p50_us, response.p95_us, response.p99_us, response.max_us, service.p99_us, service.max_us];
+    for us in times {
+        let ms = us.map(|us| us / 1e3).ok_or_else(|| no_percentile(test).into());
+        row.push(table.figure(ms, RATE, status));
+    }
+    row.push(Cell::Verdict(status));
+    row
+}
+
+/// The workload with its own parameters that are not defaults.
+fn label(result: &TestResult) -> String {
+    match params::assignments(&without_offer(&result.chosen), ",") {
+        chosen if chosen.is_empty() => result.workload.clone(),
+        chosen => format!("{}:{chosen}", result.workload),
+    }
+}
+
+fn sentence(language: Language, answer: &Answer<'_>) -> String {
+    let number = |rate: Option<(f64, u32)>| rate.map(|(per_s, _)| language.number(per_s, RATE)).unwrap_or_default();
+    let times = |rate: Option<(f64, u32)>| rate.map(|(_, times)| times.to_string()).unwrap_or_default();
+    let (label, promise, jobs) =
+        (label(answer.test), answer.promise.to_string(), language.jobs(Some(answer.test.jobs)));
+    let (kept, broken, trials) = (number(answer.kept), number(answer.broken), answer.trials.to_string());
+    let (kept_times, broken_times) = (times(answer.kept), times(answer.broken));
+    let values = [
+        ("label", label.as_str()),
+        ("jobs", &jobs),
+        ("promise", &promise),
+        ("kept", &kept),
+        ("kept_times", &kept_times),
+        ("broken", &broken),
+        ("broken_times", &broken_times),
+        ("trials", &trials),
+    ];
+    language.say(form(answer), &values)
+}
+
+/// The sentence by what is known.
+fn form(answer: &Answer<'_>) -> &'static str {
+    match (answer.kept, answer.broken) {
+        (Some(_), Some(_)) => {
+            "{label} with {jobs}: {promise} is kept at {kept} ops/s (in {kept_times} of {kept_times} trials) and broken at \
+             {broken} ops/s ({broken_times} of {broken_times}); the highest rate lies between them."
+        }
+        (Some(_), None) => {
+            "{label} with {jobs}: {promise} is kept at {kept} ops/s; no higher rate was found to break it."
+        }
+        (None, Some(_)) => {
+            "{label} with {jobs}: {promise} is broken at {broken} ops/s; no lower rate was found to keep it."
+        }
+        (None, None) => {
+            "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: they contradict one another."
+        }
+    }
+}
+
+/// The answer in the run's JSON.
+#[derive(Serialize)]
+pub(super) struct Kept<'a> {
+    workload: &'a str,
+    params: BTreeMap<String, String>,
+    jobs: u32,
+    promise: String,
+    /// Ops per second; the highest rate that keeps the promise lies between the two.
+    kept_per_s: Option<f64>,
+    broken_per_s: Option<f64>,
+    trials: usize,
+}
+
+/// The answers of a run.
+pub(super) fn kept(tests: &[Test]) -> Vec<Kept<'_>> {
+    promise::answers(tests).into_iter().map(Kept::of).collect()
+}
+
+impl<'a> Kept<'a> {
+    fn of(answer: Answer<'a>) -> Kept<'a> {
+        Kept {
+            workload: &answer.test.workload,
+            params: answer.params,
+            jobs: answer.test.jobs,
+            promise: answer.promise.to_string(),
+            kept_per_s: answer.kept.map(|rate| rate.0),
+            broken_per_s: answer.broken.map(|rate| rate.0),
+            trials: answer.trials,
+        }
+    }
+}
