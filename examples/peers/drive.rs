@@ -4,7 +4,7 @@ use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{AskedRamp, BoundStatement, Drive, JobCode, Selection, TestSpec};
 use dbdyno::plan;
-use dbdyno::runner::{CONNECT_TIMEOUT, Outcome, TestContext, run_test};
+use dbdyno::runner::{CONNECT_TIMEOUT, Outcome, ReadProbes, TestContext, run_test};
 
 use crate::failed;
 use crate::interrupt::interrupt;
@@ -45,6 +45,11 @@ pub fn statement(selection: &Selection) -> Result<&BoundStatement> {
 
 /// Runs the selection at `jobs` jobs: ops per second in the window.
 pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
+    run_probed(lab, selection, jobs, &mut |_| Default::default())
+}
+
+/// The same beside these probes.
+pub fn run_probed(lab: &Lab, selection: &Selection, jobs: u32, probes: &mut ReadProbes<'_>) -> Result<Done> {
     let context = TestContext {
         database: lab.database.as_ref(),
         facts: &lab.loaded.facts_for(&[]),
@@ -54,7 +59,7 @@ pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
         interrupt: interrupt(),
     };
     let spec = TestSpec { selection, jobs, offer: None, seq: 1 };
-    match run_test(&context, &spec, &mut |_| Default::default(), &mut |_| {}) {
+    match run_test(&context, &spec, probes, &mut |_| {}) {
         Outcome::Done(result) => Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }),
         Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
         Outcome::Interrupted(_) => Err(failed(&selection.workload.id, "interrupted")),

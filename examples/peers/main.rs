@@ -18,6 +18,7 @@ mod lab;
 mod load;
 mod lookup;
 mod machine;
+mod own_cost;
 mod pairs;
 mod pgbench;
 mod sysbench;
@@ -63,6 +64,8 @@ enum What {
     Harness,
     /// PostgreSQL lookup in the client drive against pgbench
     Client,
+    /// PostgreSQL lookup in both drives with all probes against without
+    OwnCost,
     /// PostgreSQL lookup of 25 rows in the database drive against pgbench
     Rows25,
     /// PostgreSQL: one row changed and committed, one job, against pgbench
@@ -83,7 +86,7 @@ impl What {
         self != What::Sqlite && !self.is_on_mariadb()
     }
     fn is_against_pgbench(self) -> bool {
-        self.is_on_postgres() && self != What::Harness
+        self.is_on_postgres() && !matches!(self, What::Harness | What::OwnCost)
     }
     /// Needs the private MariaDB server, and sysbench.
     fn is_on_mariadb(self) -> bool {
@@ -160,6 +163,9 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
     }
     if args.wants(What::Client) {
         lookup::client(lab, &rules, &args.jobs, args.seconds, outcomes)?;
+    }
+    if args.wants(What::OwnCost) {
+        own_cost::compare(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
     if args.wants(What::Rows25) {
         lookup::rows25(lab, &rules, &args.jobs, args.seconds, outcomes)?;

@@ -170,6 +170,8 @@ pub struct Answer<'a> {
     /// The lowest rate above it that broke it in every trial.
     pub broken: Option<(f64, u32)>,
     pub trials: usize,
+    /// Trials that say nothing: disturbed, or too few ops for the percentile.
+    pub unknown: usize,
 }
 
 /// The answers of a run, in the order of its tests.
@@ -216,6 +218,7 @@ fn answer<'a>(group: &[&'a TestResult]) -> Option<Answer<'a>> {
         kept: kept.map(|rate| (rate.0, rate.1)),
         broken: broken.map(|rate| (rate.0, rate.2)),
         trials: group.len(),
+        unknown: group.iter().filter(|test| Trial::of(test).kept.is_none()).count(),
     })
 }
 
@@ -261,7 +264,8 @@ mod tests {
     #[test]
     fn where_trials_disagree_the_sides_are_further_apart() {
         // From 480 to 520 every second trial breaks the promise.
-        let noisy = |rate: f64, n: usize| Some(if (480.0..520.0).contains(&rate) { n % 2 == 0 } else { rate < 500.0 });
+        let noisy =
+            |rate: f64, n: usize| Some(if (480.0..520.0).contains(&rate) { n.is_multiple_of(2) } else { rate < 500.0 });
         let trials = search(1000.0, &noisy);
         assert!(trials.len() < MOST_TRIALS, "{}", trials.len());
     }

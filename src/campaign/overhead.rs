@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Access, ConnectTo, Engine, null::Null};
+use crate::engine::null::Null;
+use crate::engine::{
+    Access, AfterError, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, Slice, SliceReport,
+};
 use crate::error::{Error, Result};
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Better, Bind, BoundStatement, Branch, Commit, Drive, Expr, Facts, JobCode, Kpm, KpmValue, Loop, PartPlan, Ramp,
-    Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
+    Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, Kpm, KpmValue, Loop, OwnLoop,
+    PartPlan, Ramp, Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
 };
 use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
+use crate::stats::{LatencyHistogram, Quantiles};
 
 /// Lengths of the ops that are measured, in ns; 0 = an op that does nothing.
 pub const OP_NS: &[u64] = &[0, 1_000, 20_000];
@@ -35,6 +39,60 @@ impl Overhead {
     }
 }
 
+/// Length of the ops that show the tail of our own loop, in ns, and for how long they run, in s: enough for p99.9.
+const TAIL_OP_NS: u64 = 10_000;
+const TAIL_S: f64 = 0.2;
+
+/// The tail of our own loop now; none if the machine is too busy for enough ops.
+pub(super) fn own_loop() -> Option<OwnLoop> {
+    let database = open_null().ok()?;
+    let selection = selection(TAIL_OP_NS, TAIL_S);
+    let order = JobOrder {
+        job: 1,
+        jobs: 1,
+        code: &selection.parts[0].code,
+        session: &[],
+        seed: 1,
+        facts: &Facts::new(),
+        rows: RowFunction { table_rows: 8000, seed: 1 },
+    };
+    let mut tail = Tail::default();
+    database.run_job(&order, &mut tail).ok()?;
+    let us = |ns: Option<f64>| Some((ns? - TAIL_OP_NS as f64).max(0.0) / 1e3);
+    let Quantiles { p99_ns, p999_ns, max_ns, .. } = Quantiles::of(&tail.times);
+    Some(OwnLoop { p99_us: us(p99_ns)?, p999_us: us(p999_ns)?, max_us: us(max_ns)? })
+}
+
+/// Paces one slice in which every op is timed.
+#[derive(Default)]
+struct Tail {
+    is_given: bool,
+    times: LatencyHistogram,
+}
+
+impl Pacer for Tail {
+    fn ready(&mut self) -> bool {
+        true
+    }
+    fn next_slice(&mut self) -> Option<Slice> {
+        let is_given = std::mem::replace(&mut self.is_given, true);
+        (!is_given).then_some(Slice { seconds: TAIL_S, max_ops: u64::MAX, stride: 1 })
+    }
+    fn slice_done(&mut self, report: &SliceReport<'_>) {
+        self.times.merge(report.latency);
+    }
+    fn op_failed(&mut self, _: &EngineError) -> AfterError {
+        AfterError::Stop
+    }
+    fn session_counters(&mut self, _: Counters) {}
+}
+
+fn open_null() -> std::result::Result<Box<dyn Database>, EngineError> {
+    let target = Target::Embedded { engine: Null.name().into(), data_dir: std::env::temp_dir() };
+    let to = ConnectTo { target, file: None, url: None, password: None, settings: BTreeMap::new() };
+    Null.open(&to, Access::Provision)
+}
+
 /// Measures every length of op at `jobs` jobs for `duration_s` seconds each.
 ///
 /// # Errors
@@ -45,9 +103,7 @@ pub fn overhead(jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Vec
 
 fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Overhead> {
     let place = || format!("overhead, {}", Sentence::jobs(jobs));
-    let target = Target::Embedded { engine: Null.name().into(), data_dir: std::env::temp_dir() };
-    let to = ConnectTo { target, file: None, url: None, password: None, settings: BTreeMap::new() };
-    let database = Null.open(&to, Access::Provision).map_err(|error| error.at(place()))?;
+    let database = open_null().map_err(|error| error.at(place()))?;
     let selection = selection(op_ns, duration_s);
     let context = TestContext {
         database: database.as_ref(),

@@ -7,7 +7,7 @@ use super::measure::{Course, Measuring, judge_repetitions};
 use super::platform::Platform;
 use super::probing::Probing;
 use super::schedule::{self, Answers, Fresh, Leg};
-use super::{Event, Request, Sink, answers};
+use super::{Event, Request, Sink, answers, overhead};
 use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Table, Watch};
 use crate::engine::{self, Access};
@@ -341,6 +341,7 @@ fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
         size_gb: Some(plan.size_gb),
         data_set_id: None,
         disclosure,
+        own_loop: overhead::own_loop(),
         plan: described(plan, request.fresh),
         loads: Vec::new(),
     }

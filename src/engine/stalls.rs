@@ -25,9 +25,7 @@ impl Stalls {
 
     /// After a slice: the longest untimed op of it in ns, 0 if none was held up.
     pub(super) fn take(&mut self, ops: u64, elapsed_s: f64) -> u64 {
-        if ops > 0 {
-            self.usual_ns = (elapsed_s * 1e9) as u64 / ops;
-        }
+        self.usual_ns = ((elapsed_s * 1e9) as u64).checked_div(ops).unwrap_or(self.usual_ns);
         std::mem::take(&mut self.longest_ns)
     }
 }

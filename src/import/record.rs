@@ -96,6 +96,7 @@ fn record(
         size_gb: row.database_size_gb,
         data_set_id: None,
         disclosure,
+        own_loop: None,
         plan: serde_json::Value::Null,
         loads: Vec::new(),
         provenance: Some(Provenance {

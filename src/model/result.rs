@@ -317,6 +317,15 @@ mod stored_unknown {
     }
 }
 
+/// The tail of our own loop at the begin of a run: ops of a known length on the null engine, in one job, with that length
+/// taken off, in us. What the tail of a test has of it is not the database's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OwnLoop {
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub max_us: f64,
+}
+
 /// A run without its tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -354,6 +363,9 @@ pub struct RunRecord {
     #[serde(with = "stored_unknown")]
     pub data_set_id: Option<String>,
     pub disclosure: Disclosure,
+    /// What our own loop took meanwhile; none of a published run, and of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_loop: Option<OwnLoop>,
     /// The plan as JSON: per selection id, params, drive, ramp, window, hash, SQL.
     pub plan: serde_json::Value,
     pub loads: Vec<LoadResult>,

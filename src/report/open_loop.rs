@@ -81,6 +81,7 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
     let (label, promise, jobs) =
         (label(answer.test), answer.promise.to_string(), language.jobs(Some(answer.test.jobs)));
     let (kept, broken, trials) = (number(answer.kept), number(answer.broken), answer.trials.to_string());
+    let unknown = answer.unknown.to_string();
     let (kept_times, broken_times) = (times(answer.kept), times(answer.broken));
     let values = [
         ("label", label.as_str()),
@@ -91,6 +92,7 @@ fn sentence(language: Language, answer: &Answer<'_>) -> String {
         ("broken", &broken),
         ("broken_times", &broken_times),
         ("trials", &trials),
+        ("unknown", &unknown),
     ];
     language.say(form(answer), &values)
 }
@@ -107,6 +109,10 @@ fn form(answer: &Answer<'_>) -> &'static str {
         }
         (None, Some(_)) => {
             "{label} with {jobs}: {promise} is broken at {broken} ops/s; no lower rate was found to keep it."
+        }
+        (None, None) if answer.unknown > 0 => {
+            "{label} with {jobs}: {unknown} of {trials} trials do not tell whether {promise} is kept: they were disturbed, or \
+             had too few ops for the percentile."
         }
         (None, None) => {
             "{label} with {jobs}: {trials} trials do not tell where {promise} is kept: they contradict one another."

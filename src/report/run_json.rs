@@ -10,8 +10,8 @@ use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
-    self, Better, Counters, Disclosure, Drive, Kpm, LatencySummary, LoadResult, PartFigures, Precision, Provenance,
-    Published, RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
+    self, Better, Counters, Disclosure, Drive, Kpm, LatencySummary, LoadResult, OwnLoop, PartFigures, Precision,
+    Provenance, Published, RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -58,6 +58,7 @@ pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
         size_gb: run.size_gb,
         data_set_id: run.data_set_id.as_deref(),
         disclosure: &run.disclosure,
+        own_loop: run.own_loop,
         loads: &run.loads,
         promises: open_loop::kept(stored),
         tests,
@@ -84,6 +85,8 @@ struct Run<'a> {
     size_gb: Option<f64>,
     data_set_id: Option<&'a str>,
     disclosure: &'a Disclosure,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_loop: Option<OwnLoop>,
     loads: &'a [LoadResult],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     promises: Vec<open_loop::Kept<'a>>,

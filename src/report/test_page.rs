@@ -9,7 +9,7 @@ use super::test_charts::{Curve, distribution, tracks};
 use super::{Input, Language, Report, Subject, about, platform};
 use crate::analysis::claims::{self, Checked, Outcome};
 use crate::analysis::{derive, interval};
-use crate::model::{Claim, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, params};
+use crate::model::{Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, params};
 
 /// `report test`.
 pub struct TestPage;
@@ -58,7 +58,7 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
     };
     let table = |table: Table| vec![Block::Table(table)];
     let sections = [
-        part("Test", vec![Block::Facts(facts(language, run, test)), Block::Table(figures(language, test))]),
+        part("Test", vec![Block::Facts(facts(language, run, test)), Block::Table(figures(language, run, test))]),
         part("Verdict", table(reasons(language, test))),
         part("Second by second", charts.into_iter().map(Block::Chart).collect()),
         part("Metrics", table(metrics(language, test))),
@@ -105,7 +105,7 @@ fn new(language: Language, name: &str, heads: &[(&str, &str)]) -> Table {
 }
 
 /// KPM, second metric, interval and service times, with their units.
-fn figures(language: Language, test: &Test) -> Table {
+fn figures(language: Language, run: &RunRecord, test: &Test) -> Table {
     let mut table = new(language, "figures", &[("Figure", ""), ("Value", ""), ("Unit", "")]);
     let status = test.status();
     let mut add = |name: String, value: Result<f64, Sentence>, unit: &str| {
@@ -131,6 +131,9 @@ fn figures(language: Language, test: &Test) -> Table {
         let value = us.ok_or_else(|| no_percentile(test).into());
         add(language.say("Service time {which}", &[("which", &which)]), value, "us");
     }
+    for (name, us) in own_tail(run, test) {
+        add(language.say("Our own loop {which}", &[("which", name)]), Ok(us), "us");
+    }
     let response = test.measured().and_then(|result| result.open.as_ref()).map(|open| &open.response);
     for (name, us) in response.map(percentiles).into_iter().flatten() {
         let which = language.phrase(name);
@@ -138,6 +141,12 @@ fn figures(language: Language, test: &Test) -> Table {
         add(language.say("Response time {which}", &[("which", &which)]), value, "us");
     }
     table
+}
+
+/// The tail that a test of a client would have by itself.
+fn own_tail(run: &RunRecord, test: &Test) -> Vec<(&'static str, f64)> {
+    let own = run.own_loop.filter(|_| test.drive() == Drive::Client && test.measured().is_some());
+    own.map(|own| vec![("p99.9", own.p999_us), ("max", own.max_us)]).unwrap_or_default()
 }
 
 fn percentiles(times: &LatencySummary) -> [(&'static str, Option<f64>); 6] {

@@ -3,7 +3,7 @@
 use super::keys::{KeyStream, MODULUS};
 
 /// Sets the stream of due times apart from that of the keys of the same job.
-const APART: u64 = 0x5EED_0F_A88A_17A1;
+const APART: u64 = 0x5EED_0FA8_8A17_A100;
 
 /// The due times of one job, in ns since the gate opened.
 #[derive(Debug, Clone)]

@@ -40,6 +40,7 @@ pub fn run() -> RunRecord {
         size_gb: Some(0.25),
         data_set_id: Some("8f2c1a90".into()),
         disclosure: disclosure(),
+        own_loop: None,
         plan: serde_json::json!({"selections": [{"workload": "SRV-QUERY1", "window": {"duration_s": 0.1}}]}),
         loads: vec![load("small", 32_000, 9_830_400), load("big", 250_000, 76_800_000)],
     }

@@ -45,6 +45,7 @@ mod sessions;
 mod sizes;
 mod skeleton;
 mod small_disk;
+mod stalls;
 mod storage;
 mod store;
 mod suites;

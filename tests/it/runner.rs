@@ -458,7 +458,7 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     let mut probes = ProbeSet::default();
     probes.push(Box::new(Watch::of(move || {
         looks += 1;
-        let speed = if looks < 3 { 1.0 } else { 0.62 };
+        let speed = if looks < 2 { 1.0 } else { 0.62 };
         Round { pace: Some(Pace { work_s: 1e-4 / speed, speed }), ..Round::default() }
     })));
     let mut read = |_| (probes.read().counters, 0.0);

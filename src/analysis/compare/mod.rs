@@ -322,6 +322,7 @@ pub(crate) mod fixture {
             size_gb: Some(1.0),
             data_set_id: Some("d".into()),
             disclosure: Disclosure::default(),
+            own_loop: None,
             plan: serde_json::Value::Null,
             loads: Vec::new(),
         }
