@@ -39,9 +39,11 @@ impl Overhead {
     }
 }
 
-/// Length of the ops that show the tail of our own loop, in ns, and for how long they run, in s: enough for p99.9.
-const TAIL_OP_NS: u64 = 10_000;
-const TAIL_S: f64 = 0.2;
+/// Length of the ops that show the tail of our own loop, in ns, and their number: enough for p99.9.
+const TAIL_OP_NS: u64 = 5_000;
+const TAIL_OPS: u64 = 10_000;
+/// A machine that takes longer for them is too busy to show it.
+const TAIL_S: f64 = 2.0;
 
 /// The tail of our own loop now; none if the machine is too busy for enough ops.
 pub(super) fn own_loop() -> Option<OwnLoop> {
@@ -76,7 +78,7 @@ impl Pacer for Tail {
     }
     fn next_slice(&mut self) -> Option<Slice> {
         let is_given = std::mem::replace(&mut self.is_given, true);
-        (!is_given).then_some(Slice { seconds: TAIL_S, max_ops: u64::MAX, stride: 1 })
+        (!is_given).then_some(Slice { seconds: TAIL_S, max_ops: TAIL_OPS, stride: 1 })
     }
     fn slice_done(&mut self, report: &SliceReport<'_>) {
         self.times.merge(report.latency);

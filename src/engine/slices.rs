@@ -1,5 +1,7 @@
 //! The database drive: calls a stored routine, one slice per call, on any engine that has routines.
 
+use std::time::Instant;
+
 use super::stalls::Stalls;
 use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
 use crate::model::{BoundStatement, Tally};
@@ -58,8 +60,11 @@ pub(super) fn run(
     }
     while let Some(slice) = pacer.next_slice() {
         let values = harness_call.binds.iter().map(|name| bind_value(name, order, &slice, keys.state()));
-        match call(&values.collect::<Result<Vec<_>, _>>()?) {
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let called_at = Instant::now();
+        match call(&values) {
             Ok(result) => {
+                stalls.look_around(called_at.elapsed().as_secs_f64() - result.elapsed_us / 1e6);
                 keys = KeyStream::from_state(result.seed);
                 stalls.look(slice.stride.saturating_sub(1).into(), (result.longest_burst_us * 1000.0) as u64);
                 report(&result, &mut latency, &mut stalls, pacer);

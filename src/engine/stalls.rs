@@ -3,6 +3,8 @@
 /// Ops hide a stall if they take this long together, in ns, and so many times as long as usual.
 const LEAST_NS: u64 = 1_000_000;
 const TIMES: u64 = 4;
+/// No round trip takes so long, in s.
+const LEAST_BESIDE_S: f64 = 0.1;
 
 /// What a job's ops take, and the longest of those that nobody timed.
 #[derive(Debug, Default)]
@@ -20,6 +22,13 @@ impl Stalls {
         let all_ns = ops * self.usual_ns;
         if took_ns > LEAST_NS.max(TIMES * all_ns) && all_ns > 0 {
             self.longest_ns = self.longest_ns.max(took_ns - all_ns + self.usual_ns);
+        }
+    }
+
+    /// A call took so much longer than the ops in it: the server stood still before the first or after the last.
+    pub(super) fn look_around(&mut self, beside_s: f64) {
+        if beside_s >= LEAST_BESIDE_S {
+            self.longest_ns = self.longest_ns.max((beside_s * 1e9) as u64);
         }
     }
 
@@ -46,5 +55,9 @@ mod tests {
         stalls.look(100, 11_000_000);
         assert_eq!(stalls.take(1000, 0.01), 500_010_000);
         assert_eq!(stalls.take(1000, 0.01), 0, "each slice has its own");
+        stalls.look_around(0.02);
+        assert_eq!(stalls.take(1000, 0.01), 0, "a round trip");
+        stalls.look_around(0.9);
+        assert_eq!(stalls.take(1000, 0.01), 900_000_000);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::log::{JobLog, Second, SliceLog};
+use super::samples::Samples;
 use crate::model::{
     Counters, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop, PartFigures, PartPlan, Precision,
     SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
@@ -25,8 +26,8 @@ pub struct Raw {
     pub points: Vec<f64>,
     /// Begin, window open, window close, end.
     pub snapshots: Vec<Snapshot>,
-    /// One sample per second while the jobs ran: (seconds since the gate, cumulative counters).
-    pub samples: Vec<(f64, Counters)>,
+    /// One sample per second while the jobs ran.
+    pub samples: Samples,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Seconds from the gate to the end of the last job.
@@ -247,16 +248,13 @@ fn window_edges(raw: &Raw) -> (f64, f64) {
 fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<SeriesPoint> {
     let mut points: Vec<SeriesPoint> = raw
         .samples
-        .windows(2)
-        .map(|pair| {
-            let (from_s, to_s) = (pair[0].0, pair[1].0);
-            SeriesPoint {
-                t_s: to_s,
-                interval_s: to_s - from_s,
-                in_window: from_s >= open_s - 0.05 && to_s <= close_s + 0.05,
-                metrics: pair[1].1.since(&pair[0].1),
-                ..SeriesPoint::default()
-            }
+        .intervals()
+        .map(|(from_s, to_s, metrics)| SeriesPoint {
+            t_s: to_s,
+            interval_s: to_s - from_s,
+            in_window: from_s >= open_s - 0.05 && to_s <= close_s + 0.05,
+            metrics,
+            ..SeriesPoint::default()
         })
         .collect();
     for (part, log) in &raw.jobs {
@@ -355,7 +353,11 @@ mod tests {
             seconds: Vec::new(),
             points: Vec::new(),
             snapshots: Vec::new(),
-            samples: (0..=3).map(|t| (f64::from(t), Counters::default())).collect(),
+            samples: {
+                let mut samples = Samples::default();
+                (0..=3).for_each(|t| samples.push(f64::from(t), &Counters::default()));
+                samples
+            },
             started_at: String::new(),
             total_s: 3.0,
             facts: Facts::new(),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::Interrupt;
 use super::gate::Gate;
 use super::log::SecondsLog;
+use super::samples::Samples;
 use super::schedule::Schedule;
 use crate::model::{Counters, Moment, Snapshot};
 use crate::stats::sequence::{POINTS_PER_S, is_known, known_mean, warmed_up};
@@ -60,7 +61,7 @@ pub struct Coordinator<'a, 'p> {
     probes: &'a mut ReadProbes<'p>,
     progress: &'a mut dyn FnMut(Progress),
     snapshots: Vec<Snapshot>,
-    samples: Vec<(f64, Counters)>,
+    samples: Samples,
 }
 
 impl<'a, 'p> Coordinator<'a, 'p> {
@@ -73,12 +74,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         probes: &'a mut ReadProbes<'p>,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
-        let (snapshots, samples, stage) = (Vec::new(), Vec::new(), Stage::Warming);
+        let (snapshots, samples, stage) = (Vec::new(), Samples::default(), Stage::Warming);
         Coordinator { gate, schedule, log, stage, connect_timeout, probes, progress, snapshots, samples }
     }
 
     /// The snapshots and the per-second samples.
-    pub fn into_readings(self) -> (Vec<Snapshot>, Vec<(f64, Counters)>) {
+    pub fn into_readings(self) -> (Vec<Snapshot>, Samples) {
         (self.snapshots, self.samples)
     }
 
@@ -162,7 +163,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         if now_s < next_tick_s && !opened {
             return next_tick_s;
         }
-        self.samples.push((now_s, counters));
+        self.samples.push(now_s, &counters);
         (self.progress)(Progress { t_s: now_s, left_s: (self.schedule.close_s() - now_s).max(0.0) });
         self.schedule.next_sample_s(now_s)
     }

@@ -8,6 +8,7 @@ pub mod coordinator;
 pub mod gate;
 pub mod log;
 pub mod pacer;
+pub mod samples;
 pub mod schedule;
 pub mod test;
 

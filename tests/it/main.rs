@@ -30,6 +30,7 @@ mod languages;
 mod leftovers;
 mod mariadb;
 mod one_at_a_time;
+mod open_loop;
 mod peers;
 mod postgres_versions;
 mod private_server;
