@@ -82,6 +82,17 @@
     return item;
   }
 
+  // A grey area from low to high: a line that nobody sees, and on it the area up to high.
+  function band(chart, series) {
+    const at = ([x, , low, high], isTop) => ({ value: [forward(chart.x)(x), isTop ? high - low : low], symbol: "none" });
+    const common = { type: "line", name: series.name, stack: series.name, symbol: "none", silent: true, z: 0, emphasis: { disabled: true } };
+    const edge = { ...common, lineStyle: { opacity: 0 } };
+    return [
+      { ...edge, data: series.points.map((values) => at(values, false)) },
+      { ...edge, data: series.points.map((values) => at(values, true)), areaStyle: { color: "var(--soft)", opacity: 0.25 } },
+    ];
+  }
+
   function line(chart, series) {
     const paint = color(series);
     // Of many points only some carry a mark, so that the curve stays visible and has one.
@@ -111,13 +122,14 @@
 
   // What stands in the box at the pointer: x, then the figure of each curve there.
   function reading(chart, shown) {
-    const head = element("strong", {}, `${named(chart.x)} ${plain(shown[0].data.x)}`);
-    const lines = shown.map(({ data, seriesName, seriesIndex }) => {
+    const head = element("strong", {}, `${named(chart.x)} ${plain(backward(chart.x)(shown[0].data.value[0]))}`);
+    const figures = shown.filter(({ seriesIndex }) => !chart.curves[seriesIndex].noise);
+    const lines = figures.map(({ data, seriesName, seriesIndex }) => {
       const unit = chart.y.unit ? ` ${chart.y.unit}` : "";
       const range = data.low == null ? "" : ` (${between(chart, data)})`;
       const label = data.label ? `, ${data.label}` : "";
       const verdict = data.verdict && data.verdict !== "valid" ? `, ${chart.verdicts[data.verdict]}` : "";
-      const line = element("div", {}, swatch(chart.drawn[seriesIndex]));
+      const line = element("div", {}, swatch(chart.curves[seriesIndex]));
       line.append(` ${seriesName}: ${number(data.y)}${unit}${range}${label}${verdict}`);
       return line;
     });
@@ -125,6 +137,8 @@
   }
 
   function options(chart) {
+    // A band is drawn as two curves.
+    chart.curves = chart.drawn.flatMap((series) => (series.noise ? [series, series] : [series]));
     const values = (index) => chart.drawn.flatMap((series) => series.points.map((values) => values[index]));
     return {
       animation: false,
@@ -137,12 +151,16 @@
       },
       xAxis: { ...axis(chart.x, values(0), "x"), nameGap: 26 },
       yAxis: { ...axis(chart.y, values(1), "y"), nameGap: 12 },
-      series: chart.drawn.map((series) => line(chart, series)),
+      series: chart.drawn.flatMap((series) => (series.noise ? band(chart, series) : [line(chart, series)])),
     };
   }
 
   function swatch(series) {
     const holder = element("span", { class: "swatch", "aria-hidden": "true" });
+    if (series.noise) {
+      holder.innerHTML = '<svg width="28" height="12" viewBox="0 0 28 12"><rect width="28" height="12" fill="var(--soft)" opacity="0.25"/></svg>';
+      return holder;
+    }
     const width = series.fitted ? 1 : 2;
     const shape = series.fitted ? "" : `<g fill="${color(series)}">${SWATCHES[series.platform % SWATCHES.length]}</g>`;
     holder.innerHTML = `<svg width="28" height="12" viewBox="0 0 28 12"><path d="M0 6H28" stroke="${color(series)}" ` +
@@ -154,7 +172,7 @@
     constructor(figure) {
       this.data = JSON.parse(figure.querySelector("script").textContent);
       this.plot = figure.querySelector(".plot");
-      const measured = this.data.series.filter((series) => !series.fitted).length;
+      const measured = this.data.series.filter((series) => !series.fitted && !series.noise).length;
       this.hidden = new Set(this.data.series.filter((series) => series.fitted && measured > MOST_FITTED));
       this.legend(figure.querySelector(".legend"));
     }

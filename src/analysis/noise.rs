@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use super::interval::{self, Interval, supports};
 use super::ramp;
 use super::spread::{self, Level, Spread};
-use crate::model::{RunRecord, Test};
+use crate::model::{Disclosure, RunRecord, Test};
 use crate::stats::summary::t95;
 
 /// Label by which a run says that it is a calibration, and its value.
 pub const LABEL: (&str, &str) = ("calibration", "yes");
 /// Sections of the disclosure in which the runs of a platform agree, and single facts.
 const SAME: [&str; 2] = ["hardware", "storage"];
+/// Facts in them that change by themselves.
+const CHANGING: [&str; 1] = ["free_mb"];
 const SAME_FACTS: [(&str, &str); 2] = [("os", "kernel"), ("database", "version")];
 
 /// The noise of a platform.
@@ -20,6 +22,17 @@ pub struct Noise<'a> {
     run: &'a RunRecord,
     /// By the hash of the workload and the number of jobs.
     spreads: BTreeMap<(&'a str, Option<u32>), Spread>,
+}
+
+/// The facts of a section that do not change by themselves.
+fn lasting<'d>(disclosure: &'d Disclosure, section: &str) -> Vec<(&'d String, &'d String)> {
+    let facts = disclosure.0.get(section).into_iter().flatten();
+    facts.filter(|(name, _)| !CHANGING.contains(&name.as_str())).collect()
+}
+
+/// The newest noise that was measured on the platform of a run; a calibration knows its own.
+pub fn of_run<'n, 'a>(noises: &'n [Noise<'a>], run: &RunRecord) -> Option<&'n Noise<'a>> {
+    noises.iter().rev().find(|noise| noise.is_of(run) && noise.run().id != run.id)
 }
 
 /// True if a run is a calibration.
@@ -48,13 +61,18 @@ impl<'a> Noise<'a> {
     /// True if it was measured on the platform of this run, with data of the same size.
     pub fn is_of(&self, run: &RunRecord) -> bool {
         let [own, foreign] = [self.run, run].map(|run| &run.disclosure);
-        let sections = SAME.iter().all(|section| own.0.get(*section) == foreign.0.get(*section));
+        let sections = SAME.iter().all(|section| lasting(own, section) == lasting(foreign, section));
         let facts = SAME_FACTS.iter().all(|(section, fact)| own.get(section, fact) == foreign.get(section, fact));
         sections
             && facts
             && self.run.engine == run.engine
             && self.run.size_gb == run.size_gb
             && !self.spreads.is_empty()
+    }
+
+    /// Half width of the range in which an equal test is expected, as a fraction of its figure; none if it was not calibrated.
+    pub fn floor(&self, test: &Test) -> Option<f64> {
+        self.spreads.get(&(test.hash(), test.jobs()))?.next
     }
 
     /// The interval of a figure with what its tests, repetitions of one another, did not vary: starts and loads of which there was
@@ -122,7 +140,8 @@ mod tests {
         let (record, tests) = (run("noise"), calibration());
         let noise = Noise::of(&record, &tests);
         let mut other = run("other");
-        assert!(noise.is_of(&other));
+        other.disclosure.set("storage", "free_mb", "1");
+        assert!(noise.is_of(&other), "a disk fills");
         other.disclosure.set("hardware", "cpu_model", "another");
         assert!(!noise.is_of(&other));
         let other = RunRecord { size_gb: Some(2.0), ..run("other") };

@@ -10,7 +10,7 @@ use crate::analysis::compare::{
     Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, compare,
 };
 use crate::analysis::interval::Unknown;
-use crate::analysis::noise::Noise;
+use crate::analysis::noise;
 use crate::model::{Sentence, Status};
 
 /// Version of the JSON structure.
@@ -48,11 +48,10 @@ impl Report for CompareReport {
 /// Every run against the first.
 pub fn comparisons(input: &Input) -> Vec<Comparison> {
     let names = input.platforms();
-    let noises: Vec<Noise<'_>> = input.calibrations.iter().map(|data| Noise::of(&data.run, &data.tests)).collect();
+    let noises = input.noises();
     let sides = input.runs.iter().zip(&names).map(|(data, name)| {
         let RunTests { run, tests } = data;
-        // The newest one; a calibration knows its own.
-        let noise = noises.iter().rev().find(|noise| noise.is_of(run) && noise.run().id != run.id);
+        let noise = noise::of_run(&noises, run);
         Side { name, run, tests, price: price::price_of(input, data), noise }
     });
     let sides: Vec<Side<'_>> = sides.collect();

@@ -175,6 +175,8 @@ pub enum Role {
     Measured,
     /// A fitted law: a thin line without marks.
     Fitted,
+    /// Between `low` and `high` an equal run is expected, by a calibration: a grey band.
+    Noise,
 }
 
 /// One point of a curve, in the units of the axes.

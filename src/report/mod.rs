@@ -31,6 +31,7 @@ pub mod workbook;
 
 use std::collections::BTreeMap;
 
+use crate::analysis::noise::Noise;
 use crate::analysis::price::PriceList;
 use crate::catalog::{Catalog, Form, Group};
 use crate::model::{RunRecord, Test};
@@ -76,7 +77,7 @@ pub struct Input {
     pub groups: Vec<Group>,
     /// The settings that a datasheet has room for, by engine.
     pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
-    /// Calibrations, oldest first, whose noise a comparison allows for.
+    /// Calibrations, oldest first: comparisons allow for their noise, charts show it.
     pub calibrations: Vec<RunTests>,
     /// What platforms cost, as far as the user says.
     pub prices: Vec<PriceList>,
@@ -104,6 +105,10 @@ pub struct Statements {
 }
 
 impl Input {
+    /// What the calibrations found.
+    pub fn noises(&self) -> Vec<Noise<'_>> {
+        self.calibrations.iter().map(|data| Noise::of(&data.run, &data.tests)).collect()
+    }
     /// The groups that have tests, with titles, in order.
     fn used_groups(&self) -> Vec<(&str, &str)> {
         let used: Vec<&str> = self.tests().map(|(_, test)| test.group()).collect();

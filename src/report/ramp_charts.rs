@@ -4,6 +4,7 @@ use super::document::{Axis, Block, Chart, Digits, Document, Point, Role, Scale, 
 use super::ramps::{Identity, RampRow, identities, rows};
 use super::{Input, Language, Report, kpm};
 use crate::analysis::derive;
+use crate::analysis::noise;
 use crate::analysis::ramp::{self, Figure};
 use crate::model::Test;
 use crate::stats::median;
@@ -15,6 +16,7 @@ const MOST_CURVES: usize = 8;
 const LEAST_EXPLAINED: f64 = 0.8;
 /// Points of a fitted curve.
 const FITTED_POINTS: u32 = 32;
+const BAND: &str = "Grey: the noise of this platform, within which an equal run is expected (calibration).";
 const DIGITS: Digits = Digits::Significant(4);
 
 /// `report ramp`.
@@ -58,6 +60,8 @@ struct Ramp<'a> {
     identity: Identity,
     tests: &'a [&'a Test],
     figures: Vec<Figure<'a>>,
+    /// Half width of the band in which an equal run is expected, as a fraction of each figure; where the platform is calibrated.
+    noise: Vec<Option<f64>>,
 }
 
 /// The charts of a group: per workload throughput, then service time.
@@ -108,7 +112,7 @@ fn pair(input: &Input, rows: &[RampRow<'_>]) -> Vec<Chart> {
 }
 
 fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
-    let (platforms, identities) = (input.platforms(), identities(input));
+    let (platforms, identities, noises) = (input.platforms(), identities(input), input.noises());
     let mut ramps = Vec::new();
     for (number, row) in rows.iter().enumerate() {
         for (run, tests) in row.runs.iter().enumerate().filter(|(_, tests)| is_ramp(tests)) {
@@ -119,10 +123,25 @@ fn ramps<'a>(input: &Input, rows: &'a [RampRow<'a>]) -> Vec<Ramp<'a>> {
             };
             let Identity { platform, variant } = identities[run];
             let identity = Identity { platform, variant: variant * rows.len() + number };
-            ramps.push(Ramp { name, identity, tests, figures: ramp::curve(tests) });
+            let figures = ramp::curve(tests);
+            let noise = noise::of_run(&noises, &input.runs[run].run);
+            let noise = figures.iter().map(|figure| noise?.floor(figure.test)).collect();
+            ramps.push(Ramp { name, identity, tests, figures, noise });
         }
     }
     ramps
+}
+
+/// The grey band behind a curve; none where no figure has noise.
+fn noise_band(language: Language, ramp: &Ramp<'_>) -> Option<Series> {
+    let point = |(figure, noise): (&Figure<'_>, &Option<f64>)| {
+        let half = (*noise)? * figure.value;
+        let (low, high) = (Some((figure.value - half).max(0.0)), Some(figure.value + half));
+        Some(Point { x: f64::from(figure.jobs?), y: figure.value, low, high, ..Point::default() })
+    };
+    let points: Vec<Point> = ramp.figures.iter().zip(&ramp.noise).filter_map(point).collect();
+    let name = language.say("{curve}, noise", &[("curve", &ramp.name)]);
+    (!points.is_empty()).then(|| Series { name, role: Role::Noise, ..series(ramp, points) })
 }
 
 fn jobs_axis(language: Language) -> Axis {
@@ -134,17 +153,18 @@ fn throughput(language: Language, subject: &str, unit: String, ramps: &[Ramp<'_>
     let (laws, poor): (Vec<_>, Vec<_>) = laws.into_iter().partition(|(_, fit)| explains(fit));
     let measured = ramps.iter().map(|ramp| measured_throughput(language, ramp));
     let fitted = laws.iter().filter_map(|(ramp, fit)| fitted(ramp, &fit.law));
+    let bands: Vec<Series> = ramps.iter().filter_map(|ramp| noise_band(language, ramp)).collect();
     let words = laws.iter().map(|(ramp, fit)| law_told(language, fit, &subject_of(language, ramp, ramps)));
-    let caption: Vec<String> = words
-        .chain(poor.iter().map(|(ramp, fit)| not_fitted(language, fit, &subject_of(language, ramp, ramps))))
-        .collect();
+    let poor = poor.iter().map(|(ramp, fit)| not_fitted(language, fit, &subject_of(language, ramp, ramps)));
+    let band = (!bands.is_empty()).then(|| language.phrase(BAND));
+    let caption: Vec<String> = words.chain(poor).chain(band).collect();
     Chart {
         name: format!("{subject} throughput"),
         language,
         title: language.say("{subject}: throughput", &[("subject", subject)]),
         x: jobs_axis(language),
         y: Axis { name: language.phrase("Throughput"), unit: Some(unit), scale: Scale::Linear },
-        series: measured.chain(fitted).collect(),
+        series: measured.chain(fitted).chain(bands).collect(),
         caption: caption.join(" "),
     }
 }
@@ -266,4 +286,46 @@ fn measured_service(language: Language, ramp: &Ramp<'_>, factor: f64) -> Series 
         })
     };
     series(ramp, ramp.figures.iter().filter_map(point).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::compare::fixture::run;
+    use crate::analysis::fixture::at;
+    use crate::model::TestResult;
+    use crate::report::RunTests;
+
+    /// A ramp of a run on one load of the data, on a platform where loads differ by 10 % at one job.
+    fn input() -> Input {
+        let load = |load: u32, value: f64| TestResult { load, server_start: load, ..at(1, value) }.into();
+        let windows = [90.0, 100.0, 110.0]
+            .into_iter()
+            .zip(1..)
+            .flat_map(|(value, number)| [load(number, value), load(number, value)]);
+        let calibration = RunTests { run: crate::model::RunRecord { id: 7, ..run("noise") }, tests: windows.collect() };
+        let ramp = RunTests { run: run("a"), tests: vec![at(1, 1000.0).into(), at(2, 1900.0).into()] };
+        Input { runs: vec![ramp], calibrations: vec![calibration], ..Input::default() }
+    }
+
+    fn bands(input: &Input) -> Vec<Series> {
+        let charts = charts(input, "SRV").into_iter();
+        let series = charts.flat_map(|block| if let Block::Chart(chart) = block { chart.series } else { vec![] });
+        series.filter(|series| series.role == Role::Noise).collect()
+    }
+
+    #[test]
+    fn the_noise_of_a_calibrated_platform_is_a_band() {
+        let bands = bands(&input());
+        assert_eq!(bands.len(), 1, "of the throughput, at the number of jobs that was calibrated");
+        let [point] = bands[0].points.as_slice() else { panic!("{bands:?}") };
+        // Loads of mean 100 with a standard deviation of 10: t(0.975, 2) = 4.302653 times 10 %, of a further one sqrt(1 + 1/3).
+        let half = 1000.0 * 0.430_265_3 * (4.0f64 / 3.0).sqrt();
+        assert!((point.high.unwrap() - 1000.0 - half).abs() < 1e-2 && (point.x, point.y) == (1.0, 1000.0), "{point:?}");
+    }
+
+    #[test]
+    fn without_a_calibration_there_is_none() {
+        assert!(bands(&Input { calibrations: vec![], ..input() }).is_empty());
+    }
 }

@@ -19,8 +19,7 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let input = report::priced(report::load(context, &args.runs, false)?, &args.price)?;
     one_currency(&input)?;
     let fail_below = args.fail_below.unwrap_or_default().0;
-    let (catalog, calibrations) = (context.catalog()?, report::calibrations(context)?);
-    let input = Input { catalog, calibrations, language: args.language, fail_below, ..input };
+    let input = Input { catalog: context.catalog()?, language: args.language, fail_below, ..input };
     let compared = comparisons(&input);
     let format = report::form(context, &CompareReport, output)?;
     let document = report::build(&CompareReport, format, input);

@@ -217,7 +217,7 @@ pub fn load(context: &Context, runs: &[String], seconds: bool) -> Result<Input> 
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn calibrations(context: &Context) -> Result<Vec<RunTests>> {
+fn calibrations(context: &Context) -> Result<Vec<RunTests>> {
     let store = context.store_to_read()?;
     let runs = store.runs()?.into_iter().filter(|run| run.kind == RunKind::Measured);
     let runs = runs.map(|run| store.run(&run.id.to_string())).collect::<Result<Vec<_>>>()?;
@@ -238,7 +238,8 @@ fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<In
     });
     let runs = runs.collect::<Result<Vec<_>>>()?;
     let (groups, key_settings) = (context.catalog()?.groups().to_vec(), engine::key_settings());
-    Ok(Input { runs, groups, key_settings, command: command_line(), ..Input::default() })
+    let calibrations = calibrations(context)?;
+    Ok(Input { runs, groups, key_settings, calibrations, command: command_line(), ..Input::default() })
 }
 
 /// Width and colours, for a file or the terminal.

@@ -64,6 +64,8 @@ struct Curve<'a> {
     platform: usize,
     variant: usize,
     fitted: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    noise: bool,
     points: Vec<Vec<Value>>,
 }
 
@@ -85,6 +87,7 @@ fn curve(series: &Series) -> Curve<'_> {
         platform: series.platform,
         variant: series.variant,
         fitted: series.role == Role::Fitted,
+        noise: series.role == Role::Noise,
         points: series.points.iter().map(point).collect(),
     }
 }

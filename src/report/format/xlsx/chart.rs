@@ -102,6 +102,8 @@ fn add(native: &mut Native, sheet: &str, series: &Series, first: RowNum, last: R
             fill.set_solid_fill(ChartSolidFill::new().set_color(color));
             marker.set_type(MARKS[series.platform % MARKS.len()]).set_size(7).set_format(&mut fill);
         }
+        // Its ends stand in the sheet; areas and lines do not go together in a native chart.
+        Role::Noise => return,
         Role::Fitted => {
             line.set_width(1);
             marker.set_none();
