@@ -26,6 +26,7 @@ pub mod scaling;
 pub mod scope;
 pub mod spread;
 pub mod tiers;
+pub mod trials;
 pub mod unsteady;
 pub mod verdict;
 

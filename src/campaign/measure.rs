@@ -38,15 +38,17 @@ pub struct Measuring<'a> {
 }
 
 /// How one selection's ramp went on.
-enum Step {
+pub(super) enum Step {
     GoOn,
     Stop(RunStatus),
 }
 
 /// A test that was measured and stored.
-struct Kept {
-    trial: Trial,
-    verdict: Verdict,
+pub(super) struct Kept {
+    pub trial: Trial,
+    pub kpm_value: Option<f64>,
+    pub total_s: f64,
+    pub verdict: Verdict,
 }
 
 /// How a ramp ended.
@@ -176,7 +178,7 @@ impl Measuring<'_> {
     }
 
     /// The next test, of which the watchers know.
-    fn announced<'s>(
+    pub(super) fn announced<'s>(
         &self,
         (selection, jobs, offer): (&'s Selection, u32, Option<Offer>),
         seq: &mut u32,
@@ -189,7 +191,7 @@ impl Measuring<'_> {
     }
 
     /// One test, unless it failed.
-    fn one(
+    pub(super) fn one(
         &self,
         spec: &TestSpec<'_>,
         evictor: &Evictor,
@@ -260,7 +262,8 @@ impl Measuring<'_> {
         let result = self.judged(result, selection, clock_step_s);
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestDone(&result));
-        Ok(Kept { trial: Trial::of(&result), verdict: result.verdict })
+        let TestResult { kpm_value, total_s, ref verdict, .. } = result;
+        Ok(Kept { trial: Trial::of(&result), kpm_value, total_s, verdict: verdict.clone() })
     }
 
     fn keep_partial(&self, result: TestResult, selection: &Selection, step_s: f64, store: &mut Store) -> Result<()> {
@@ -276,7 +279,13 @@ impl Measuring<'_> {
     }
 
     /// Stores the failure; the run goes on if the database still answers.
-    fn failed(&self, spec: &TestSpec<'_>, started_at: String, error: &Error, store: &mut Store) -> Result<Step> {
+    pub(super) fn failed(
+        &self,
+        spec: &TestSpec<'_>,
+        started_at: String,
+        error: &Error,
+        store: &mut Store,
+    ) -> Result<Step> {
         let (server_start, load) = (self.leg.server_start, self.leg.load);
         let result = TestResult { server_start, load, ..failed_test(spec, started_at, error) };
         store.save_test(self.run_id, &result)?;
@@ -336,41 +345,4 @@ impl ClockCheck {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn trial(ops_per_s: f64) -> Trial {
-        Trial { offer: None, ops_per_s, kept: None }
-    }
-
-    /// Throughput of what is kept of tests with these reasons, and how many of them were run.
-    fn kept(most: u32, tests: &[Option<ReasonCode>]) -> (Option<f64>, usize) {
-        let mut run = 0;
-        let mut test = || {
-            let reasons = tests[run].iter().map(|code| Reason::new(Status::Conditional, code.clone(), ""));
-            run += 1;
-            let verdict = Verdict::from_reasons(reasons.collect());
-            Ok((Some(Kept { trial: trial(run as f64), verdict }), Step::GoOn))
-        };
-        let (trial, _) = until_undisturbed(most, &mut test, &|_| ()).unwrap();
-        (trial.map(|trial| trial.ops_per_s), run)
-    }
-
-    #[test]
-    fn a_disturbed_test_is_measured_again_until_one_is_not_or_enough_were() {
-        let (steal, slow) = (Some(ReasonCode::Steal), Some(ReasonCode::PlatformUnsteady));
-        assert_eq!(kept(0, std::slice::from_ref(&steal)), (Some(1.0), 1));
-        assert_eq!(kept(2, &[steal.clone(), None, None]), (Some(2.0), 2), "the valid one counts");
-        assert_eq!(kept(2, &[steal.clone(), slow.clone(), steal.clone(), None]), (Some(1.0), 3));
-        assert_eq!(kept(2, &[slow, Some(ReasonCode::Burst), None]), (Some(1.0), 2), "a burst is not a disturbance");
-    }
-
-    #[test]
-    fn a_test_that_fails_when_it_is_measured_again_leaves_the_first() {
-        let disturbed = Verdict::from_reasons(vec![Reason::new(Status::Conditional, ReasonCode::Steal, "")]);
-        let mut tests = vec![None, Some(Kept { trial: trial(7.0), verdict: disturbed })];
-        let mut test = || Ok((tests.pop().flatten(), Step::GoOn));
-        assert_eq!(until_undisturbed(5, &mut test, &|_| ()).unwrap().0, Some(trial(7.0)));
-        assert!(tests.is_empty());
-    }
-}
+mod tests;

@@ -11,10 +11,12 @@ pub mod evict;
 pub mod measure;
 pub mod overhead;
 pub mod platform;
+mod prepare;
 pub mod probing;
 mod request;
 pub mod run;
 pub mod schedule;
+pub mod trials;
 
 pub use answers::{Checked, check as check_answers};
 pub use platform::{Keep, Platform, remove_private};

@@ -6,12 +6,13 @@ use crate::engine::null::Null;
 use crate::engine::{
     Access, AfterError, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, Slice, SliceReport,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::model::rows::RowFunction;
 use crate::model::{
     Better, Bind, BoundStatement, Branch, Commit, Counters, Drive, Expr, Facts, JobCode, Kpm, KpmValue, Loop, OwnLoop,
-    PartPlan, Ramp, Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
+    PartPlan, Plan, Ramp, Selection, Sentence, Target, TestResult, TestSpec, Window, Workload,
 };
+use crate::plan;
 use crate::runner::{CONNECT_TIMEOUT, Interrupt, Outcome, TestContext, run_test};
 use crate::stats::{LatencyHistogram, Quantiles};
 
@@ -143,6 +144,34 @@ pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
         repeat: 1,
         hash: String::new(),
     }
+}
+
+/// Our own loop on ops of a microsecond, in the request's windows and at its jobs.
+///
+/// # Errors
+/// Workloads, which the engine does not have; impossible jobs.
+pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
+    if let Some(workload) = request.workloads.first() {
+        let what = format!("{} cannot run on {}, which has no tables", quote(workload), request.engine);
+        return Err(Error::usage("--workload", what).advise("leave --workload out: our own loop is measured"));
+    }
+    let wrong = |what: String| Error::usage("--jobs", what).advise("give 1,2");
+    let ramp = request.jobs.clone().unwrap_or_default().on(request.cores).map_err(wrong)?;
+    let duration_s = request.duration_s.unwrap_or(plan::DEFAULT_DURATION_S);
+    let selection = selection(OP_NS[1], duration_s);
+    let window = Window::time(request.warmup_s.unwrap_or(plan::DEFAULT_WARMUP_S), duration_s);
+    Ok(Plan {
+        engine: request.engine.clone(),
+        suite: "custom".into(),
+        seed: request.seed,
+        size_gb: request.size_gb.unwrap_or(plan::DEFAULT_SIZE_GB),
+        jobs_given: true,
+        redo_disturbed: 0,
+        note: None,
+        tables: Vec::new(),
+        selections: vec![Selection { ramp, window, ..selection }],
+        left_out: Vec::new(),
+    })
 }
 
 fn workload() -> Workload {

@@ -61,7 +61,14 @@ impl Platform {
                 server = Some(started);
             }
         }
-        let database = engine.open(&to, access).map_err(|error| error.at(request.target.label()))?;
+        let database = match engine.open(&to, access) {
+            Ok(database) => database,
+            Err(error) => {
+                // What was made for it goes again; the error of the database says more than one of its removal.
+                let _ = file.filter(|file| !file.existed).map(EmbeddedFile::remove);
+                return Err(error.at(request.target.label()));
+            }
+        };
         Ok(Platform { database, engine, to, access, server, file, keep: request.keep })
     }
 

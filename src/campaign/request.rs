@@ -5,6 +5,7 @@ use std::path::Path;
 
 use secrecy::SecretString;
 
+use super::overhead;
 use super::platform::{Keep, is_there};
 use super::schedule::Fresh;
 use crate::catalog::{Catalog, Profile};
@@ -24,8 +25,12 @@ pub struct Request {
     /// What is to be measured.
     pub plan: plan::Request,
     pub keep: Keep,
+    /// Settings instead of those of the profile, by the engine's names.
+    pub settings: BTreeMap<String, String>,
     /// What is made anew for every block of repetitions.
     pub fresh: Fresh,
+    /// Of a side of a campaign: differences within it count as none.
+    pub margin: Option<f64>,
     /// What the user typed when a server wanted a password that nothing else gives.
     pub password: Option<SecretString>,
     pub name: Option<String>,
@@ -44,12 +49,15 @@ impl Request {
         engine::find(name).ok_or_else(|| Error::usage("TARGET", format!("no engine {}", quote(name))))
     }
 
-    /// The closed plan.
+    /// The closed plan; without a database that of our own loop.
     ///
     /// # Errors
     /// Unknown workloads, bad parameters, ramps and combinations.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan> {
-        plan::build(catalog, &self.plan)
+        match self.engine()?.is_target() {
+            true => plan::build(catalog, &self.plan),
+            false => overhead::plan(&self.plan),
+        }
     }
 
     /// The plan without a drive that the server lacks.
@@ -90,10 +98,11 @@ impl Request {
         fit::cache_warning(plan, self.profile.cache_bytes(self.target.engine())?, &self.profile.id)
     }
 
-    /// The settings of the profile; a private server takes all sessions of the plan.
+    /// The settings of the profile and the user's; a private server takes all sessions of the plan.
     pub(super) fn settings(&self, plan: Option<&Plan>) -> BTreeMap<String, String> {
         let engine = self.target.engine();
-        let settings = self.profile.settings.get(engine).cloned().unwrap_or_default();
+        let mut settings = self.profile.settings.get(engine).cloned().unwrap_or_default();
+        settings.extend(self.settings.clone());
         server::with_sessions(engine, &settings, fit::sessions_of_plan(plan))
     }
 }

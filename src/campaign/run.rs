@@ -2,20 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::evict::{self, Evictor};
-use super::measure::{Course, Measuring, judge_repetitions};
+use super::measure::{Course, judge_repetitions};
 use super::platform::Platform;
+use super::prepare::prepared;
 use super::probing::Probing;
-use super::schedule::{self, Answers, Fresh, Leg};
-use super::{Event, Request, Sink, answers, overhead};
+use super::schedule::{self, Leg};
+use super::{Event, Request, Sink, overhead};
 use crate::catalog::Catalog;
-use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Table, Watch};
+use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::engine::{self, Access};
 use crate::error::{Error, Kind, Result};
 use crate::fit;
 use crate::host::processors;
-use crate::model::rows::{RowFunction, table_rows};
-use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection};
+use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus};
 use crate::runner::Interrupt;
 use crate::store::{self, Store};
 
@@ -47,9 +46,13 @@ pub struct Ended {
 /// results file.
 pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
     let mut platform = Platform::open(campaign.request, Some(campaign.plan), Access::Provision, campaign.events)?;
-    let result = adapted(campaign, &platform)
-        .and_then(|plan| fitting(plan, &platform, campaign.events))
-        .and_then(|plan| recorded(&Campaign { plan: plan.as_ref(), ..*campaign }, &mut platform, store));
+    let result =
+        adapted(campaign, &platform).and_then(|plan| fitting(plan, &platform, campaign.events)).and_then(|plan| {
+            let campaign = Campaign { plan: plan.as_ref(), ..*campaign };
+            recorded(&campaign, &mut platform, store, |platform, probing, record, store| {
+                measured(&campaign, platform, probing, record, store)
+            })
+        });
     let result = with_last_words(result, &mut platform);
     let closed = platform.close(campaign.events);
     let ended = result?;
@@ -58,7 +61,7 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
 }
 
 /// What failed because the private server ended says how it ended.
-fn with_last_words(result: Result<Ended>, platform: &mut Platform) -> Result<Ended> {
+pub(super) fn with_last_words(result: Result<Ended>, platform: &mut Platform) -> Result<Ended> {
     match result {
         Ok(ended) if ended.status == RunStatus::Failed => Ok(Ended { last_words: platform.last_words(), ..ended }),
         Err(error) if error.kind == Kind::Target => Err(match platform.last_words() {
@@ -84,7 +87,7 @@ pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'
 }
 
 /// The plan as far as its jobs fit the platform; one line says what of it is left out.
-fn fitting<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Sink<'_>) -> Result<Cow<'a, Plan>> {
+pub(super) fn fitting<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Sink<'_>) -> Result<Cow<'a, Plan>> {
     Ok(match fit::check_jobs(&plan, platform.limits(), &platform.label())? {
         None => plan,
         Some((narrower, line)) => {
@@ -102,17 +105,18 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<(Drive, String)> {
     needed.then_some((drive, note))
 }
 
-/// Records the run from its begin to its end, also if it fails in between.
-fn recorded(campaign: &Campaign<'_>, platform: &mut Platform, store: &mut Store) -> Result<Ended> {
+/// Records the run from its begin to its end, also if it fails in between; `work` measures.
+pub(super) fn recorded<'a>(
+    campaign: &Campaign<'a>,
+    platform: &mut Platform,
+    store: &mut Store,
+    work: impl FnOnce(&mut Platform, Probing<'a>, &mut RunRecord, &mut Store) -> Result<RunStatus>,
+) -> Result<Ended> {
     let probing = Probing::new(platform, campaign.catalog, campaign.events)?;
     let mut record = record(campaign, probing.disclosure().clone());
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
-    let request = campaign.request;
-    if let Some(order) = schedule::described(campaign.plan, request.fresh, &request.target) {
-        (campaign.events)(Event::Note(&order));
-    }
-    let outcome = measured(campaign, platform, probing, &mut record, store);
+    let outcome = work(platform, probing, &mut record, store);
     judge_repetitions(record.id, store)?;
     let status = match &outcome {
         Ok(status) => *status,
@@ -131,7 +135,11 @@ fn measured<'a>(
     record: &mut RunRecord,
     store: &mut Store,
 ) -> Result<RunStatus> {
-    let legs = schedule::legs(campaign.plan, campaign.request.fresh, &campaign.request.target);
+    let request = campaign.request;
+    if let Some(order) = schedule::described(campaign.plan, request.fresh, &request.target) {
+        (campaign.events)(Event::Note(&order));
+    }
+    let legs = schedule::legs(campaign.plan, request.fresh, &request.target);
     let (mut course, mut first) = (Course::new(campaign.plan, &legs), Some(probing));
     for (at, leg) in legs.iter().enumerate() {
         if at > 0 {
@@ -157,51 +165,13 @@ fn measured_leg(
     record: &mut RunRecord,
     store: &mut Store,
 ) -> Result<RunStatus> {
-    let definition = standard_definition(campaign.catalog)?;
-    let label = platform.label();
-    let site = make_site(campaign.catalog, platform, &definition, &label)?;
-    let lock = Lock::take(&site)?;
-    let loaded = load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
-    let block_bytes = probing.block_bytes();
-    probing.attach(platform, campaign.catalog)?;
-    if record.data_set_id.is_none() {
-        record.loads.clone_from(&loaded.loads);
-        record.data_set_id = Some(loaded.data_set_id.clone());
-        store.update_run(record)?;
-    }
-    let facts = |selection: &Selection| {
-        let mut facts = loaded.facts_for(&selection.tables);
-        let block_bytes = loaded.block_bytes(&selection.tables).or(block_bytes);
-        facts.extend(block_bytes.map(|bytes| ("block_bytes".to_string(), bytes)));
-        facts
-    };
-    let measuring = Measuring {
-        database: platform.database.as_ref(),
-        plan: campaign.plan,
-        facts: &facts,
-        rows: row_function(campaign.plan),
-        run_id: record.id,
-        leg,
-        interrupt: campaign.interrupt,
-        in_process: platform.engine.capabilities().in_process,
-        prepare: &|selection, answers| {
-            interruptible(&site, campaign.interrupt, || {
-                lock.renew(&site)?;
-                if answers == Answers::Check {
-                    answers::check(site.db, campaign.plan, selection, &facts(selection))?;
-                }
-                warm(campaign, &site, selection)?;
-                read_in(campaign, &site, selection)?;
-                evictor(campaign, &site, selection)
-            })
-        },
-        events: campaign.events,
-    };
-    let status = measuring.all(course, probing, store)?;
-    if status == RunStatus::Finished && after.is_some_and(|next| next.load != leg.load) {
-        dataset::drop_all(&site, &lock)?;
-    }
-    Ok(status)
+    prepared(campaign, platform, leg, probing, (record, store), |ready, probing, store| {
+        let status = ready.measuring.all(course, probing, store)?;
+        if status == RunStatus::Finished && after.is_some_and(|next| next.load != leg.load) {
+            ready.drop_data()?;
+        }
+        Ok(status)
+    })
 }
 
 /// The standard data set's definition.
@@ -280,43 +250,15 @@ fn interrupted(place: &str) -> Error {
     Error::new(Kind::Interrupted, place, "interrupted")
 }
 
-/// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.
-fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
-    tables(campaign, site, selection, &selection.workload.warm).iter().try_for_each(|table| dataset::warm(site, table))
-}
-
-/// Reads the files of the other tables of a workload into the operating system's cache: what ran before decides nothing.
-fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
-    let workload = &selection.workload;
-    let is_other = |table: &&String| !workload.warm.contains(table) && !workload.evict.contains(table);
-    let others: Vec<String> = workload.tables.iter().filter(is_other).cloned().collect();
-    for table in tables(campaign, site, selection, &others) {
-        evict::read_in(&dataset::system_cached_files(site, &table)?, || campaign.interrupt.is_set());
-    }
-    Ok(())
-}
-
-/// What keeps the tables of a workload that is not cached out of the operating system's cache.
-fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
-    Evictor::of(site, &tables(campaign, site, selection, &selection.workload.evict))
-}
-
-/// The tables of a selection that are of these kinds.
-fn tables(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection, kinds: &[String]) -> Vec<Table> {
-    let request = dataset::Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
-    dataset::tables(&site.recipe, &request).into_iter().filter(|table| kinds.contains(&table.kind)).collect()
-}
-
-/// Rows of bulk loads: those of a table of the big one's size.
-pub(super) fn row_function(plan: &Plan) -> RowFunction {
-    RowFunction { table_rows: table_rows("big", plan.size_gb), seed: plan.seed }
-}
-
-/// The plan as stored, with what is made anew.
-fn described(plan: &Plan, fresh: Fresh) -> serde_json::Value {
+/// The plan as stored, with what is made anew, and the margin of a campaign.
+fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     let mut described = crate::plan::describe(plan);
-    if let Some((all, name)) = described.as_object_mut().zip(fresh.name()) {
-        all.insert("fresh".into(), name.into());
+    let fresh = request.fresh.name().map(|name| ("fresh", name.into()));
+    let margin = request.margin.map(|margin| ("margin", margin.into()));
+    if let Some(all) = described.as_object_mut() {
+        all.extend(
+            fresh.into_iter().chain(margin).map(|(name, value): (_, serde_json::Value)| (name.to_string(), value)),
+        );
     }
     described
 }
@@ -342,7 +284,7 @@ fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
         data_set_id: None,
         disclosure,
         own_loop: overhead::own_loop(),
-        plan: described(plan, request.fresh),
+        plan: described(plan, request),
         loads: Vec::new(),
     }
 }

@@ -178,7 +178,7 @@ pub fn shuffled(ramp: &Ramp, plan: &Plan, turn: &Turn) -> Ramp {
 }
 
 /// Fisher and Yates.
-fn shuffle<T>(items: &mut [T], keys: &mut KeyStream) {
+pub(super) fn shuffle<T>(items: &mut [T], keys: &mut KeyStream) {
     for last in (1..items.len()).rev() {
         items.swap(last, keys.key(last as u64 + 1) as usize - 1);
     }

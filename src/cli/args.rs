@@ -2,12 +2,16 @@
 
 use std::path::PathBuf;
 
+mod campaign;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::values::{Label, Percent, Seconds};
 use crate::model::{AskedRamp, AskedRate, Precision, Promise};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
+
+pub use campaign::CampaignArgs;
 
 /// More ops per job are a typing error.
 const MOST_OPS: u64 = 1_000_000_000_000_000;
@@ -65,6 +69,9 @@ pub enum Command {
     /// Measure how much equal tests differ on this platform: 'run' in 5 blocks, each on fresh data, with the label
     /// calibration=yes. Later comparisons on this platform allow for it
     Calibrate(Box<RunArgs>),
+    /// Measure two sides in blocks, each a trial of both in random order, until it is known whether B differs from A
+    /// (--format text|markdown|html|csv|json). Every trial is stored as a test of its side's run
+    Campaign(Box<CampaignArgs>),
     /// List workloads, suites, engines, reports, profiles or formats (--format text|json)
     List {
         #[arg(value_enum)]
@@ -280,9 +287,10 @@ pub enum FreshArg {
 }
 
 /// When the ops of an open loop are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Default, Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalsArg {
     /// Independent of one another
+    #[default]
     Poisson,
     /// At equal distances
     Uniform,
@@ -308,7 +316,7 @@ pub struct CheckArgs {
 }
 
 /// What and where, of the commands that touch a target.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct TargetArgs {
     // Names, schemes and password sources are those of the engines that are compiled in.
     #[arg(default_value = super::target::usual(), help = super::target::help())]
@@ -343,10 +351,13 @@ pub struct TargetArgs {
     /// Where the loop runs [default: the engine's]
     #[arg(long, value_enum)]
     pub drive: Option<DriveArg>,
+    /// An engine without a database will do.
+    #[arg(skip)]
+    pub without_database: bool,
 }
 
 /// Arguments of `run`.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct RunArgs {
     #[command(flatten)]
     pub target: TargetArgs,

@@ -45,6 +45,7 @@ fn dispatch(cli: Cli) -> Result<()> {
     match cli.command.unwrap_or_else(default_command) {
         Command::Run(args) => commands::run::run(&context, &args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&context, &args),
+        Command::Campaign(args) => commands::campaign::campaign(&context, &args),
         Command::List { what, plan: None, .. } => commands::list::list(&context, what),
         Command::List { what, plan: Some(suite), engine } => {
             commands::list_plan::list(&context, what, &suite, engine.as_deref())

@@ -44,6 +44,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         data_dir: paths::data_dir(args.data_dir.as_ref()),
         server_bin: args.server_bin.clone(),
         port: args.port,
+        without_database: args.without_database,
     };
     let (target, engine) = target::parse(&args.target, place)?;
     let suites = suites(args);
@@ -66,7 +67,9 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         size_is_of_profile: given_gb.is_none(),
         plan,
         keep: if args.keep { Keep::Yes } else { Keep::No },
+        settings: BTreeMap::new(),
         fresh: Fresh::Nothing,
+        margin: None,
         password: None,
         name: None,
         labels: BTreeMap::new(),

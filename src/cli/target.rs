@@ -11,6 +11,8 @@ pub struct Where {
     pub data_dir: PathBuf,
     pub server_bin: Option<PathBuf>,
     pub port: Option<u16>,
+    /// An engine without a database will do.
+    pub without_database: bool,
 }
 
 /// Name and capabilities of every engine with a database behind it.
@@ -59,12 +61,12 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
     }
     let named = |engine: &&&dyn Engine| engine.name() == text.to_ascii_lowercase();
     let engine = *ENGINES.iter().find(named).ok_or_else(|| unknown(text))?;
-    if !engine.is_target() {
+    if !engine.is_target() && !place.without_database {
         return Err(Error::usage("TARGET", format!("{} holds no data and measures our own loop only", quote(text)))
             .advise("run 'dbdyno overhead'"));
     }
     let name = engine.name().to_string();
-    let Where { data_dir, server_bin, port } = place;
+    let Where { data_dir, server_bin, port, .. } = place;
     let target = match engine.capabilities().private_server {
         true => Target::Private { engine: name, data_dir, server_bin, port },
         false => Target::Embedded { engine: name, data_dir },
@@ -154,7 +156,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Target> {
-        parse(text, Where { data_dir: "/data".into(), server_bin: None, port: None }).map(|(target, _)| target)
+        parse(text, Where { data_dir: "/data".into(), server_bin: None, port: None, without_database: false })
+            .map(|(target, _)| target)
     }
 
     /// Where the password of a URL may stand instead.

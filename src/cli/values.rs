@@ -58,6 +58,28 @@ impl FromStr for Label {
     }
 }
 
+/// A setting of a database: `name=value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub name: String,
+    pub value: String,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words =
+            |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
+        match text.split_once('=') {
+            Some((name, value)) if words(name) && !value.chars().any(char::is_control) => {
+                Ok(Setting { name: name.to_string(), value: value.to_string() })
+            }
+            _ => Err(format!("{} is not a valid setting; write name=value", quote(text))),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +99,15 @@ mod tests {
         assert_eq!(("5%".parse(), "2.5".parse()), (Ok(Percent(0.05)), Ok(Percent(0.025))));
         for junk in ["", "%", "-1%", "100%", "NaN", "five", "5%%", "5 % %", "%5", "inf", "1e300"] {
             assert!(junk.parse::<Percent>().is_err(), "{junk}");
+        }
+    }
+
+    #[test]
+    fn settings_have_a_plain_name_and_one_line() {
+        let setting = Setting { name: "a.b_c".into(), value: "x = 'y'".into() };
+        assert_eq!("a.b_c=x = 'y'".parse(), Ok(setting));
+        for junk in ["", "x", "=x", "a b=c", "a=b\nc=d", "a'=b"] {
+            assert!(junk.parse::<Setting>().is_err(), "{junk}");
         }
     }
 

@@ -70,7 +70,10 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
             false => language.phrase(title),
         };
         let section = |title: &str, blocks: Vec<Block>| Section { title: named(title), blocks };
-        document.sections.push(section("What differs", differences(comparison, language)));
+        document.sections.push(section(
+            "What differs",
+            differences(&comparison.differences, language, &format!("differences {}", comparison.other)),
+        ));
         document.sections.push(section("Findings", findings(comparison, language)));
         let how = Block::Paragraph(format!("{} {}", language.phrase(HOW_TO_READ), counts(comparison, language)));
         let rows = Block::Table(rows(comparison, language, several));
@@ -128,8 +131,9 @@ fn table(language: Language, name: &str, comparison: &Comparison, several: bool,
     Table::new(language, name, columns)
 }
 
-fn differences(comparison: &Comparison, language: Language) -> Vec<Block> {
-    if comparison.differences.is_empty() {
+/// What differs between two disclosures.
+pub(super) fn differences(found: &[Difference], language: Language, name: &str) -> Vec<Block> {
+    if found.is_empty() {
         return vec![Block::Paragraph(
             language.phrase("The disclosures do not differ in anything that touches a figure of both runs."),
         )];
@@ -142,8 +146,8 @@ fn differences(comparison: &Comparison, language: Language) -> Vec<Block> {
         Column::new("Touches", "", 1),
         Column::new("Why", "", 5),
     ];
-    let mut table = table(language, "differences", comparison, true, columns);
-    for difference in &comparison.differences {
+    let mut table = Table::new(language, name, columns);
+    for difference in found {
         let section = language.phrase(&difference.section);
         let stated = |value: &String| if value == NOT_STATED { language.phrase(value) } else { value.clone() };
         let texts = [&section, &difference.fact, &stated(&difference.base), &stated(&difference.other)];

@@ -27,6 +27,7 @@ pub mod summary;
 mod test_charts;
 pub mod test_page;
 pub mod texts;
+pub mod trials;
 pub mod workbook;
 
 use std::collections::BTreeMap;

@@ -5,6 +5,7 @@ pub mod batch_means;
 pub mod histogram;
 pub mod keys;
 mod least_squares;
+pub mod paired;
 pub mod scaling;
 pub mod sequence;
 pub mod steady;
@@ -12,5 +13,6 @@ pub mod summary;
 
 pub use batch_means::{Interval, mean_interval};
 pub use histogram::LatencyHistogram;
+pub use paired::Paired;
 pub use steady::{Steadiness, steadiness};
 pub use summary::{Quantiles, mean, median};

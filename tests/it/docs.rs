@@ -9,6 +9,8 @@ const MARIADB_URL: &str = "mariadb://me@localhost:3306";
 /// Added to measurements, as [`SMALL`]: the documents' own windows and data would take minutes.
 const SHORT: &str = "--duration 100ms --warmup 50ms --repeat 1";
 const SMALL: &str = "--size 0.05";
+/// Added to campaigns, which end by themselves.
+const FEW: &str = "--duration 100ms --warmup 50ms --workload SRV-QUERY1 --jobs 1 --max-duration 1s";
 
 fn document(name: &str) -> String {
     std::fs::read_to_string(name).unwrap()
@@ -35,7 +37,11 @@ fn commands(text: &str) -> Vec<String> {
 fn run(desk: &Desk, command: &str) {
     let is_run = command.split_whitespace().any(|word| word == "run");
     let small = if command.contains("--size ") { "" } else { SMALL };
-    let line = if is_run { format!("{command} {SHORT} {small}") } else { command.to_string() };
+    let line = match (is_run, command.starts_with("campaign ")) {
+        (true, _) => format!("{command} {SHORT} {small}"),
+        (_, true) => format!("{command} {FEW} {small}"),
+        _ => command.to_string(),
+    };
     desk.run(&line).ok();
 }
 

@@ -14,9 +14,10 @@ use dbdyno::error::{acts, visible};
 use dbdyno::model::{RunRecord, RunStatus, Test, TestResult};
 use dbdyno::report::document::Code;
 use dbdyno::report::format::junit::Junit;
+use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{
-    Color, Document, FORMATS, Format, Input, Language, Options, REPORTS, Rendered, RunTests, Statements, Subject,
-    compare,
+    Color, Document, FORMATS, Format, Input, Language, Options, REPORTS, Rendered, Report, RunTests, Statements,
+    Subject, compare,
 };
 use dbdyno::store::Store;
 use html5ever::tokenizer::states::RawKind;
@@ -219,7 +220,9 @@ fn documents(text: &str) -> Vec<(String, Document)> {
     let checks = compare::checks(std::slice::from_ref(&compared), 0.01);
     let document = Document { checks, ..compare::document(&[compared], Language::English) };
     check_xml("junit", &Junit.render(&document, Options::plain(100)).unwrap().into_text().unwrap());
-    reports.chain([("compare".to_owned(), document)]).collect()
+    let campaign = TrialsReport.build(&input);
+    check_xml("junit", &Junit.render(&campaign, Options::plain(100)).unwrap().into_text().unwrap());
+    reports.chain([("compare".to_owned(), document), ("campaign".to_owned(), campaign)]).collect()
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use dbdyno::analysis::compare::{self as comparison, Side};
 use dbdyno::analysis::price::PriceList;
 use dbdyno::catalog::Catalog;
+use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject, compare};
 
 use crate::reports::{golden, input, one_test, rendered};
-use crate::{fixture, heatmaps};
+use crate::{campaigns, fixture, heatmaps};
 
 /// Words that no German sentence has. Fields of SQL, settings and names of workloads are not among them.
 const ENGLISH: &[&str] = &[
@@ -316,6 +317,14 @@ fn a_comparison_is_german_too() {
     let plain = text.replace('\\', "").replace('\u{a0}', " ");
     assert_eq!(mistakes(&plain, &stored), Vec::<String>::new(), "{text}");
     assert_eq!(golden("compare.de", &text), Ok(()));
+}
+
+#[test]
+fn a_campaign_is_german_too() {
+    let input = german(campaigns::input());
+    let text = rendered(format("markdown"), &TrialsReport.build(&input), Options::default());
+    let plain = text.replace('\\', "").replace('\u{a0}', " ");
+    assert_eq!(mistakes(&plain, &stored(&input)), Vec::<String>::new(), "{text}");
 }
 
 #[test]

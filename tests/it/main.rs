@@ -2,6 +2,7 @@
 
 mod architecture;
 mod browser;
+mod campaigns;
 mod catalogue;
 mod chromium;
 mod cli_catalog;

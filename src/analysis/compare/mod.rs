@@ -17,7 +17,7 @@ use super::noise::Noise;
 use super::price::PriceList;
 use crate::model::{Better, Effect, RunRecord, Sentence, Status, Test};
 
-pub use disclosure::{Difference, NOT_STATED};
+pub use disclosure::{Difference, NOT_STATED, differences};
 pub use findings::Finding;
 pub use ratio::{Ratio, Span};
 

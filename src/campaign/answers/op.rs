@@ -1,7 +1,7 @@
 //! One op, as a job runs it.
 
 use super::Checking;
-use crate::campaign::run::row_function;
+use crate::campaign::prepare::row_function;
 use crate::engine::{AfterError, EngineError, JobOrder, Pacer, Session, Slice, SliceReport};
 use crate::error::Result;
 use crate::model::{Counters, JobCode, Routine, Tally};

@@ -18,7 +18,8 @@ const BLOCKS: u32 = 5;
 /// As those of `run`.
 pub fn calibrate(context: &Context, args: &RunArgs) -> Result<()> {
     let mut args = args.clone();
-    let place = target::Where { data_dir: paths::data_dir(None), server_bin: None, port: None };
+    let place =
+        target::Where { data_dir: paths::data_dir(None), server_bin: None, port: None, without_database: false };
     let is_ours = !matches!(target::parse(&args.target.target, place)?.0, Target::Existing { .. });
     args.repeat = args.repeat.or(Some(BLOCKS));
     args.fresh = args.fresh.or(is_ours.then_some(FreshArg::Data));

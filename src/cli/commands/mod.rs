@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod calibrate;
+pub mod campaign;
 pub mod catalogue;
 pub mod check;
 pub mod compare;

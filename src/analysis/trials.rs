@@ -1,0 +1,292 @@
+//! Whether B differs from A: what the blocks of a campaign, each with a trial of both in random order, say of a figure. Pure.
+
+mod row;
+
+use serde::{Serialize, Serializer};
+
+use crate::model::{Better, Reason, ReasonCode, Status, Test, TestResult, Verdict};
+use crate::stats::paired::{Paired, fewest};
+
+pub use row::{Row, rows};
+
+/// Chance that a campaign of two equal sides calls any figure different, at any look.
+const FAMILY_ALPHA: f64 = 0.05;
+/// Ratios within 1/(1 + margin) to 1 + margin count as equal, if the user does not say otherwise.
+pub const MARGIN: f64 = 0.03;
+/// A figure that has no usable trial after so many blocks will have none.
+const VAIN_BLOCKS: usize = 5;
+/// So many more than the fewest that can decide, so that the interval of a plain difference is worth reading.
+const CALM_BLOCKS: usize = 2;
+/// Further blocks are foretold up to so many.
+const FORETOLD: usize = 2_000;
+/// Connecting, preparing and snapshots of a trial.
+const BETWEEN_TRIALS_S: f64 = 0.4;
+
+/// When a figure is decided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    /// As [`MARGIN`].
+    pub margin: f64,
+    /// Figures of the campaign: all intervals hold together.
+    pub figures: usize,
+}
+
+/// What a campaign says of a figure of B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Better,
+    Worse,
+    /// The whole interval lies within the margin.
+    Equal,
+    Undecided,
+}
+
+impl Outcome {
+    /// As printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Better => "better",
+            Outcome::Worse => "worse",
+            Outcome::Equal => "equal",
+            Outcome::Undecided => "undecided",
+        }
+    }
+}
+
+/// Ends of the interval of a ratio B / A.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Rule {
+    /// 1 - the level of each interval.
+    pub fn alpha(&self) -> f64 {
+        FAMILY_ALPHA / self.figures.max(1) as f64
+    }
+
+    /// No figure is decided by fewer blocks: at the first that could refute anything the interval is still very wide.
+    pub fn fewest_blocks(&self) -> usize {
+        fewest(self.alpha()) + CALM_BLOCKS
+    }
+
+    /// What an interval says. A difference within the margin is none, however well it is known.
+    pub fn outcome(&self, span: Option<Span>, better: Better) -> Outcome {
+        let Some(Span { low, high }) = span else { return Outcome::Undecided };
+        let is_within = low * (1.0 + self.margin) > 1.0 && high < 1.0 + self.margin;
+        let has_grown = match (is_within, low > 1.0, high < 1.0) {
+            (true, ..) => return Outcome::Equal,
+            (_, true, _) => true,
+            (_, _, true) => false,
+            _ => return Outcome::Undecided,
+        };
+        if has_grown == (better == Better::Higher) { Outcome::Better } else { Outcome::Worse }
+    }
+}
+
+/// One trial of a figure.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'a> {
+    pub value: Option<f64>,
+    pub verdict: &'a Verdict,
+    /// From gate to the end of the last job.
+    pub total_s: f64,
+}
+
+impl<'a> From<&'a TestResult> for Trial<'a> {
+    fn from(test: &'a TestResult) -> Self {
+        Trial { value: test.kpm_value, verdict: &test.verdict, total_s: test.total_s }
+    }
+}
+
+impl Trial<'_> {
+    /// Why the trial is left out: it is invalid, or conditional for a reason by which the figure is not that of the platform.
+    /// What else makes it conditional (neighbours, a slow processor, relaxed durability, a mean that is little known) is
+    /// kept: chance deals it to both sides alike, or it belongs to a side.
+    fn doubt(&self) -> Option<ReasonCode> {
+        use ReasonCode::{ClientLimit, ClockStep, Errors, Interrupted, Little, Threads, Tier};
+        const DOUBTS: [ReasonCode; 7] = [ClientLimit, ClockStep, Errors, Interrupted, Little, Threads, Tier];
+        let is_doubt = |reason: &&Reason| match reason.status {
+            Status::Valid => false,
+            Status::Conditional => DOUBTS.contains(&reason.code),
+            Status::Invalid => true,
+        };
+        let unknown = self.value.is_none_or(|value| value <= 0.0 || !value.is_finite()).then_some(ReasonCode::Failed);
+        self.verdict.reasons.iter().find(is_doubt).map(|reason| reason.code.clone()).or(unknown)
+    }
+}
+
+/// A reason of trials, and how many of both sides have it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Counted {
+    #[serde(serialize_with = "as_code")]
+    pub code: ReasonCode,
+    pub trials: usize,
+}
+
+fn as_code<S: Serializer>(code: &ReasonCode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(code.as_str())
+}
+
+/// The blocks of one figure.
+#[derive(Debug, Clone, Default)]
+pub struct Blocks {
+    ratios: Paired,
+    /// KPMs of the sides, of the trials that count.
+    values: [Vec<f64>; 2],
+    total_s: f64,
+    /// Blocks of which a trial is left out.
+    pub left_out: usize,
+    /// Why trials are left out, and what is said against those that are kept.
+    pub doubts: Vec<Counted>,
+    pub conditions: Vec<Counted>,
+}
+
+impl Blocks {
+    /// The blocks of stored trials, in order.
+    fn of(base: &[&TestResult], other: &[&TestResult]) -> Blocks {
+        let mut blocks = Blocks::default();
+        base.iter().zip(other).for_each(|(a, b)| blocks.add([(*a).into(), (*b).into()]));
+        blocks
+    }
+
+    /// Adds a block: a trial of A and one of B.
+    pub fn add(&mut self, trials: [Trial<'_>; 2]) {
+        self.total_s += trials.iter().map(|trial| trial.total_s).sum::<f64>();
+        let doubts: Vec<ReasonCode> = trials.iter().filter_map(Trial::doubt).collect();
+        if !doubts.is_empty() {
+            self.left_out += 1;
+            doubts.into_iter().for_each(|code| count(&mut self.doubts, code));
+            return;
+        }
+        for reason in trials.iter().flat_map(|trial| &trial.verdict.reasons) {
+            if reason.status == Status::Conditional {
+                count(&mut self.conditions, reason.code.clone());
+            }
+        }
+        let [base, other] = trials.map(|trial| trial.value.unwrap_or(f64::NAN));
+        self.values[0].push(base);
+        self.values[1].push(other);
+        self.ratios.add((other / base).ln());
+    }
+
+    /// Blocks that count.
+    pub fn count(&self) -> usize {
+        self.ratios.values().len()
+    }
+
+    /// True if nothing can be expected of further blocks.
+    pub fn is_hopeless(&self) -> bool {
+        self.count() == 0 && self.left_out >= VAIN_BLOCKS
+    }
+
+    /// Median KPMs of A and B.
+    pub fn figures(&self) -> [Option<f64>; 2] {
+        self.values.each_ref().map(|values| crate::stats::median(values))
+    }
+
+    /// The ratio B / A: the median over the blocks.
+    pub fn ratio(&self) -> Option<f64> {
+        crate::stats::median(self.ratios.values()).map(f64::exp)
+    }
+
+    /// The interval of the ratio, right at all looks and for all figures together; none with too few blocks.
+    pub fn span(&self, rule: &Rule) -> Option<Span> {
+        if self.count() < rule.fewest_blocks() {
+            return None;
+        }
+        let (low, high) = self.ratios.interval(rule.alpha())?;
+        Some(Span { low: low.exp(), high: high.exp() })
+    }
+
+    /// The verdict on the figure.
+    pub fn status(&self) -> Status {
+        match (self.count(), self.conditions.is_empty()) {
+            (0, _) => Status::Invalid,
+            (_, true) => Status::Valid,
+            (_, false) => Status::Conditional,
+        }
+    }
+
+    /// About how many more blocks decide the figure, if they spread around the median as those so far do; none if more than can
+    /// be foretold do not, or too little is known.
+    pub fn more_blocks(&self, rule: &Rule) -> Option<usize> {
+        let known = self.ratios.values();
+        let centre = crate::stats::median(known).filter(|_| known.len() > 1)?;
+        let (mut foretold, mut more) = (self.ratios.clone(), 0);
+        // The mirror image of each value first: what is skewed by chance evens out.
+        let value = |at: usize| match (at / known.len()) % 2 {
+            0 => 2.0 * centre - known[at % known.len()],
+            _ => known[at % known.len()],
+        };
+        while more < FORETOLD {
+            for _ in 0..1 + more / 4 {
+                foretold.add(value(more));
+                more += 1;
+            }
+            if known.len() + more >= rule.fewest_blocks() && is_decided(&foretold, rule) {
+                return Some(more);
+            }
+        }
+        None
+    }
+
+    /// About how many more seconds of trials decide the figure; none as [`Blocks::more_blocks`].
+    pub fn more_s(&self, rule: &Rule) -> Option<f64> {
+        Some(self.more_blocks(rule)? as f64 * (self.block_s()? + 2.0 * BETWEEN_TRIALS_S))
+    }
+
+    /// Mean seconds of a block of this figure, without what lies between trials; none before the first.
+    fn block_s(&self) -> Option<f64> {
+        let blocks = self.count() + self.left_out;
+        (blocks > 0).then(|| self.total_s / blocks as f64)
+    }
+}
+
+/// As [`Rule::outcome`] of the interval, without looking for its ends.
+fn is_decided(ratios: &Paired, rule: &Rule) -> bool {
+    let (alpha, margin) = (rule.alpha(), (1.0 + rule.margin).ln());
+    let (above, below) = (|at| ratios.refutes_up_to(at, alpha), |at| ratios.refutes_from(at, alpha));
+    above(0.0) || below(0.0) || (above(-margin) && below(margin))
+}
+
+fn count(counted: &mut Vec<Counted>, code: ReasonCode) {
+    match counted.iter_mut().find(|known| known.code == code) {
+        Some(known) => known.trials += 1,
+        None => counted.push(Counted { code, trials: 1 }),
+    }
+}
+
+/// A figure of a campaign with what both sides stored of it, in order.
+struct Figure<'a> {
+    base: Vec<&'a TestResult>,
+    other: Vec<&'a TestResult>,
+}
+
+/// True if two tests are trials of the same figure; the engines, and so the statements, may differ.
+fn is_same(a: &TestResult, b: &TestResult) -> bool {
+    let key = |test: &TestResult| (test.workload.clone(), test.asked_as.clone(), test.jobs, test.drive);
+    key(a) == key(b) && a.chosen == b.chosen
+}
+
+/// The figures that both sides have, in the order of A's trials.
+fn figures<'a>(base: &'a [Test], other: &'a [Test]) -> Vec<Figure<'a>> {
+    let mut figures: Vec<Figure<'a>> = Vec::new();
+    for test in base.iter().filter_map(Test::measured) {
+        match figures.iter_mut().find(|figure| is_same(figure.base[0], test)) {
+            Some(figure) => figure.base.push(test),
+            None => figures.push(Figure { base: vec![test], other: Vec::new() }),
+        }
+    }
+    for figure in &mut figures {
+        let tests = other.iter().filter_map(Test::measured);
+        figure.other = tests.filter(|test| is_same(figure.base[0], test)).collect();
+    }
+    figures.retain(|figure| !figure.other.is_empty());
+    figures
+}
+
+#[cfg(test)]
+mod tests;

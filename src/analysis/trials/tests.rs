@@ -1,0 +1,240 @@
+//! What is left out and what is kept, and campaigns by the thousand: two equal sides under every kind of noise.
+
+use super::*;
+use crate::analysis::fixture::at;
+use crate::stats::keys::{KeyStream, MODULUS};
+use crate::stats::summary::{mean, two_sided_p, variance};
+
+const RULE: Rule = Rule { margin: 0.03, figures: 1 };
+/// Campaigns of each kind, and blocks of one at the most.
+const CAMPAIGNS: usize = 400;
+const MOST_BLOCKS: usize = 50;
+
+fn verdict(reasons: &[(Status, ReasonCode)]) -> Verdict {
+    Verdict::from_reasons(reasons.iter().map(|(status, code)| Reason::new(*status, code.clone(), "")).collect())
+}
+
+fn trial(value: f64, verdict: &Verdict) -> Trial<'_> {
+    Trial { value: Some(value), verdict, total_s: 1.0 }
+}
+
+fn blocks(ratios: &[f64]) -> Blocks {
+    let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
+    ratios.iter().for_each(|ratio| blocks.add([trial(100.0, &valid), trial(100.0 * ratio, &valid)]));
+    blocks
+}
+
+#[test]
+fn the_interval_decides_and_what_lies_within_the_margin_is_equal() {
+    let said = |low, high, better| RULE.outcome(Some(Span { low, high }), better);
+    assert_eq!(said(1.01, 1.20, Better::Higher), Outcome::Better);
+    assert_eq!(said(1.01, 1.20, Better::Lower), Outcome::Worse);
+    assert_eq!(said(0.80, 0.99, Better::Higher), Outcome::Worse);
+    assert_eq!(said(0.98, 1.02, Better::Higher), Outcome::Equal);
+    assert_eq!(said(1.01, 1.02, Better::Higher), Outcome::Equal, "a difference, but none that counts");
+    // The margin is the same seen from B: 1 / 1.03 = 0.9709.
+    assert_eq!(said(0.9705, 1.0, Better::Higher), Outcome::Undecided);
+    assert_eq!(RULE.outcome(None, Better::Higher), Outcome::Undecided);
+}
+
+#[test]
+fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
+    let (valid, foreign) = (verdict(&[]), verdict(&[(Status::Conditional, ReasonCode::ForeignLoad)]));
+    let limited = verdict(&[(Status::Conditional, ReasonCode::ClientLimit), (Status::Conditional, ReasonCode::Steal)]);
+    let broken = verdict(&[(Status::Invalid, ReasonCode::Contract)]);
+    let noted = verdict(&[(Status::Valid, ReasonCode::ClientLimit)]);
+    let mut blocks = Blocks::default();
+    blocks.add([trial(100.0, &valid), trial(110.0, &foreign)]);
+    blocks.add([trial(100.0, &limited), trial(110.0, &valid)]);
+    blocks.add([trial(100.0, &broken), trial(110.0, &broken)]);
+    blocks.add([trial(100.0, &noted), Trial { value: None, verdict: &valid, total_s: 0.0 }]);
+    assert_eq!((blocks.count(), blocks.left_out, blocks.status()), (1, 3, Status::Conditional));
+    assert_eq!((blocks.figures(), blocks.ratio()), ([Some(100.0), Some(110.0)], Some(1.1)));
+    let counted =
+        |counted: &[Counted]| counted.iter().map(|one| (one.code.to_string(), one.trials)).collect::<Vec<_>>();
+    assert_eq!(counted(&blocks.conditions), [("foreign-load".into(), 1)]);
+    let doubts = [("client-limit".to_string(), 1), ("contract".into(), 2), ("failed".into(), 1)];
+    assert_eq!(counted(&blocks.doubts), doubts);
+    assert!(!blocks.is_hopeless());
+    let mut vain = Blocks::default();
+    (0..VAIN_BLOCKS).for_each(|_| vain.add([trial(100.0, &broken), trial(110.0, &valid)]));
+    assert!(vain.is_hopeless() && vain.status() == Status::Invalid);
+}
+
+#[test]
+fn what_an_open_figure_needs_is_foretold_from_its_spread() {
+    let spread = |size: f64| blocks(&[1.0 + size, 1.0 - size, 1.0 + size / 2.0, 1.0 - size / 2.0]).more_blocks(&RULE);
+    let fewest = RULE.fewest_blocks() - 4;
+    assert!((fewest..=fewest + 2).contains(&spread(0.001).unwrap()), "the fewest");
+    let (calm, noisy) = (spread(0.03).unwrap(), spread(0.1).unwrap());
+    assert!(calm < 20 && (40..300).contains(&noisy), "{calm} {noisy}");
+    assert_eq!(blocks(&[1.0]).more_blocks(&RULE), None, "one block has no spread");
+    assert_eq!(blocks(&[3.0, 0.33, 2.0, 0.5]).more_blocks(&RULE), None, "longer than anybody measures");
+    let of_minutes = blocks(&[1.1, 0.9, 1.05, 0.95]);
+    let expected = of_minutes.more_blocks(&RULE).unwrap() as f64 * (2.0 + 2.0 * BETWEEN_TRIALS_S);
+    assert_eq!(of_minutes.more_s(&RULE), Some(expected));
+}
+
+#[test]
+fn trials_are_paired_in_their_order_and_a_figure_of_one_side_is_none() {
+    let test = |jobs, value| Test::from(at(jobs, value));
+    let a = [test(1, 100.0), test(2, 200.0), test(1, 102.0), test(4, 1.0)];
+    let b = [test(2, 210.0), test(1, 90.0), test(1, 91.8)];
+    let (rule, rows) = rows(&a, &b, 0.05);
+    assert_eq!(rule, Rule { margin: 0.05, figures: 2 });
+    let said: Vec<_> = rows.iter().map(|row| (row.jobs, row.blocks, row.ratio.unwrap())).collect();
+    assert_eq!((said[0].0, said[0].1, said[1].0, said[1].1), (1, 2, 2, 1));
+    assert!((said[0].2 - 0.9).abs() < 1e-12 && (said[1].2 - 1.05).abs() < 1e-12);
+    assert_eq!(rows[0].outcome, Outcome::Undecided);
+    assert!((rows[0].loss() - 0.1).abs() < 1e-12 && !rows[0].is_failure(0.05), "not decided");
+}
+
+#[test]
+fn a_loss_beyond_the_limit_fails_whatever_the_direction() {
+    let row = |ratio: f64, better: Better| {
+        let tests = |value| -> Vec<Test> {
+            let kpm = crate::analysis::fixture::kpm(crate::model::KpmValue::Ops, "x", better);
+            (0..12).map(|_| TestResult { kpm: kpm.clone(), ..at(1, value) }.into()).collect()
+        };
+        rows(&tests(100.0), &tests(100.0 * ratio), 0.03).1.remove(0)
+    };
+    let slower = row(0.9, Better::Higher);
+    assert_eq!((slower.outcome, slower.is_failure(0.05), slower.is_failure(0.2)), (Outcome::Worse, true, false));
+    let longer = row(1.0 / 0.9, Better::Lower);
+    assert_eq!((longer.outcome, longer.is_failure(0.05), longer.is_failure(0.2)), (Outcome::Worse, true, false));
+    assert!((slower.loss() - longer.loss()).abs() < 1e-9);
+    assert!(!row(1.2, Better::Higher).is_failure(0.0));
+}
+
+/// What disturbs trials that follow one another, as a fraction of their figure.
+#[derive(Debug, Clone, Copy)]
+enum Noise {
+    /// Each like the one before it: AR(1).
+    Alike(f64),
+    /// A neighbour takes 0 to 40 % for some trials, then rests.
+    Bursts,
+    /// All become slower and slower, with noise of a tenth of that.
+    Drift,
+    /// Every second trial is slower: the worst for sides that take turns.
+    Alternating,
+}
+
+struct Machine {
+    noise: Noise,
+    keys: KeyStream,
+    state: f64,
+    left: u64,
+    trials: f64,
+}
+
+impl Machine {
+    fn new(noise: Noise, campaign: usize) -> Machine {
+        Machine { noise, keys: KeyStream::for_job(5, campaign as u32), state: 0.0, left: 0, trials: 0.0 }
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.keys.step() as f64 / MODULUS as f64
+    }
+
+    /// Of twelve uniform values: normal enough.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+
+    /// The logarithm of the next trial's figure.
+    fn next(&mut self) -> f64 {
+        self.trials += 1.0;
+        let own = 0.01 * self.normal();
+        match self.noise {
+            Noise::Alike(phi) => {
+                self.state = phi * self.state + (1.0 - phi * phi).sqrt() * self.normal();
+                0.03 * self.state
+            }
+            Noise::Bursts => {
+                if self.left == 0 {
+                    self.left = self.keys.key(12);
+                    self.state = if self.keys.key(2) == 1 { -0.4 * self.uniform() } else { 0.0 };
+                }
+                self.left -= 1;
+                own + self.state.ln_1p()
+            }
+            Noise::Drift => 0.1 * own - 0.01 * self.trials,
+            Noise::Alternating => 0.1 * own - 0.2 * (self.trials % 2.0),
+        }
+    }
+}
+
+const NOISES: [Noise; 6] =
+    [Noise::Alike(0.0), Noise::Alike(0.5), Noise::Alike(0.9), Noise::Bursts, Noise::Drift, Noise::Alternating];
+
+/// A campaign in which B is `effect` better; its outcome, its blocks and whether the true ratio lies inside at the end.
+fn campaign(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
+    let (mut machine, mut order) = (Machine::new(noise, number), KeyStream::for_job(77, number as u32));
+    let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
+    loop {
+        let (first, second) = (machine.next(), machine.next());
+        let (a, b) = if order.key(2) == 1 { (first, second) } else { (second, first) };
+        blocks.add([trial(a.exp(), &valid), trial((b + effect).exp(), &valid)]);
+        let is_over = blocks.count() == MOST_BLOCKS;
+        let may_be_decided = blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE);
+        if is_over || may_be_decided {
+            let span = blocks.span(&RULE);
+            let is_inside = span.is_none_or(|span| (span.low..=span.high).contains(&effect.exp()));
+            return (RULE.outcome(span, Better::Higher), blocks.count(), is_inside);
+        }
+    }
+}
+
+/// The usual way: all trials of A, then those of B, and a t test after each.
+fn finds_a_difference_as_usual(noise: Noise, number: usize) -> bool {
+    let mut machine = Machine::new(noise, number);
+    let base: Vec<f64> = (0..MOST_BLOCKS).map(|_| machine.next().exp()).collect();
+    let mut other = Vec::new();
+    (0..MOST_BLOCKS).any(|_| {
+        other.push(machine.next().exp());
+        welch_p(&base, &other).is_some_and(|p| p < 0.05)
+    })
+}
+
+fn welch_p(a: &[f64], b: &[f64]) -> Option<f64> {
+    let error = |values: &[f64]| Some(variance(values)? / values.len() as f64);
+    let (first, second) = (error(a)?, error(b)?);
+    let freedom =
+        (first + second).powi(2) / (first.powi(2) / (a.len() as f64 - 1.0) + second.powi(2) / (b.len() as f64 - 1.0));
+    two_sided_p((mean(a)? - mean(b)?) / (first + second).sqrt(), freedom)
+}
+
+fn share(is: impl Fn(usize) -> bool) -> f64 {
+    (1..=CAMPAIGNS).filter(|number| is(*number)).count() as f64 / CAMPAIGNS as f64
+}
+
+#[test]
+fn two_equal_sides_are_called_different_in_less_than_one_of_twenty_campaigns_whatever_the_noise() {
+    for noise in NOISES {
+        let differs = |number| matches!(campaign(noise, number, 0.0).0, Outcome::Better | Outcome::Worse);
+        let (ours, usual) = (share(differs), share(|number| finds_a_difference_as_usual(noise, number)));
+        assert!(ours <= 0.05, "{noise:?}: {ours}");
+        // What alternates is worst for sides that take turns, and hits both alike if they do not.
+        assert!(usual > 0.25 || matches!(noise, Noise::Alternating), "{noise:?}: the usual way {usual}");
+    }
+}
+
+#[test]
+fn the_true_ratio_lies_inside_when_a_campaign_ends_and_a_difference_is_found() {
+    for noise in NOISES {
+        let effect = 1.06f64.ln();
+        let outside = share(|number| !campaign(noise, number, effect).2);
+        assert!(outside <= 0.05, "{noise:?}: {outside}");
+        let wrong = share(|number| matches!(campaign(noise, number, effect).0, Outcome::Worse | Outcome::Equal));
+        let found = share(|number| campaign(noise, number, effect).0 == Outcome::Better);
+        assert!(wrong <= 0.03, "{noise:?}: {wrong}");
+        assert!(found >= 0.9 || matches!(noise, Noise::Alternating), "{noise:?}: {found}");
+    }
+}
+
+#[test]
+fn calm_sides_are_equal_within_the_fewest_blocks() {
+    let (outcome, count, is_inside) = campaign(Noise::Drift, 1, 0.0);
+    assert_eq!((outcome, is_inside), (Outcome::Equal, true));
+    assert!(count < 2 * RULE.fewest_blocks(), "{count}");
+}

@@ -1,0 +1,121 @@
+//! What measuring needs of a platform: its data, loaded and locked, its caches warmed, its counters read.
+
+use super::evict::{self, Evictor};
+use super::measure::Measuring;
+use super::platform::Platform;
+use super::probing::Probing;
+use super::run::{data_request, interruptible, load_with, make_site, standard_definition};
+use super::schedule::{Answers, Leg};
+use super::{Campaign, answers};
+use crate::dataset::{self, Lock, Site, Table};
+use crate::error::Result;
+use crate::model::rows::{RowFunction, table_rows};
+use crate::model::{Facts, Plan, RunRecord, Selection};
+use crate::store::Store;
+
+/// A platform that is ready to be measured.
+pub(super) struct Ready<'a> {
+    pub measuring: Measuring<'a>,
+    /// Its data; none without a database.
+    data: Option<(&'a Site<'a>, &'a Lock)>,
+}
+
+impl Ready<'_> {
+    /// Drops the data.
+    pub(super) fn drop_data(&self) -> Result<()> {
+        self.data.map_or(Ok(()), |(site, lock)| dataset::drop_all(site, lock).map(drop))
+    }
+}
+
+/// Makes the platform ready and gives it to `work`.
+///
+/// # Errors
+/// Of the data set or the results file; those of `work`.
+pub(super) fn prepared<'p, T>(
+    campaign: &Campaign<'_>,
+    platform: &Platform,
+    leg: &Leg,
+    probing: &mut Probing<'p>,
+    (record, store): (&mut RunRecord, &mut Store),
+    work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
+) -> Result<T> {
+    let measuring = Measuring {
+        database: platform.database.as_ref(),
+        plan: campaign.plan,
+        facts: &|_| Facts::new(),
+        rows: row_function(campaign.plan),
+        run_id: record.id,
+        leg,
+        interrupt: campaign.interrupt,
+        in_process: platform.engine.capabilities().in_process,
+        prepare: &|_, _| Ok(Evictor::default()),
+        events: campaign.events,
+    };
+    if !platform.engine.is_target() {
+        probing.attach(platform, campaign.catalog)?;
+        return work(&Ready { measuring, data: None }, probing, store);
+    }
+    let definition = standard_definition(campaign.catalog)?;
+    let label = platform.label();
+    let site = make_site(campaign.catalog, platform, &definition, &label)?;
+    let lock = Lock::take(&site)?;
+    let loaded = load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
+    let block_bytes = probing.block_bytes();
+    probing.attach(platform, campaign.catalog)?;
+    if record.data_set_id.is_none() {
+        record.loads.clone_from(&loaded.loads);
+        record.data_set_id = Some(loaded.data_set_id.clone());
+        store.update_run(record)?;
+    }
+    let facts = |selection: &Selection| {
+        let mut facts = loaded.facts_for(&selection.tables);
+        let block_bytes = loaded.block_bytes(&selection.tables).or(block_bytes);
+        facts.extend(block_bytes.map(|bytes| ("block_bytes".to_string(), bytes)));
+        facts
+    };
+    let prepare = |selection: &Selection, answers| {
+        interruptible(&site, campaign.interrupt, || {
+            lock.renew(&site)?;
+            if answers == Answers::Check {
+                answers::check(site.db, campaign.plan, selection, &facts(selection))?;
+            }
+            warm(campaign, &site, selection)?;
+            read_in(campaign, &site, selection)?;
+            evictor(campaign, &site, selection)
+        })
+    };
+    let measuring = Measuring { facts: &facts, prepare: &prepare, ..measuring };
+    work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)
+}
+
+/// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.
+fn warm(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
+    tables(campaign, site, selection, &selection.workload.warm).iter().try_for_each(|table| dataset::warm(site, table))
+}
+
+/// Reads the files of the other tables of a workload into the operating system's cache: what ran before decides nothing.
+fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<()> {
+    let workload = &selection.workload;
+    let is_other = |table: &&String| !workload.warm.contains(table) && !workload.evict.contains(table);
+    let others: Vec<String> = workload.tables.iter().filter(is_other).cloned().collect();
+    for table in tables(campaign, site, selection, &others) {
+        evict::read_in(&dataset::system_cached_files(site, &table)?, || campaign.interrupt.is_set());
+    }
+    Ok(())
+}
+
+/// What keeps the tables of a workload that is not cached out of the operating system's cache.
+fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
+    Evictor::of(site, &tables(campaign, site, selection, &selection.workload.evict))
+}
+
+/// The tables of a selection that are of these kinds.
+fn tables(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection, kinds: &[String]) -> Vec<Table> {
+    let request = dataset::Request { tables: selection.tables.clone(), ..data_request(campaign.plan) };
+    dataset::tables(&site.recipe, &request).into_iter().filter(|table| kinds.contains(&table.kind)).collect()
+}
+
+/// Rows of bulk loads: those of a table of the big one's size.
+pub(super) fn row_function(plan: &Plan) -> RowFunction {
+    RowFunction { table_rows: table_rows("big", plan.size_gb), seed: plan.seed }
+}

@@ -1,0 +1,228 @@
+//! `campaign A B`: blocks of trials of both sides until it is known whether they differ.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::report;
+use crate::analysis::trials::{Outcome, Row};
+use crate::campaign::trials::{self, Trials, TrialsEnded};
+use crate::campaign::{Campaign, Event, Request};
+use crate::catalog::Catalog;
+use crate::cli::args::{CampaignArgs, RunArgs, TargetArgs};
+use crate::cli::console::Console;
+use crate::cli::context::{Context, interrupt};
+use crate::cli::values::{Label, Setting};
+use crate::cli::{file, out, paths, request};
+use crate::error::{Error, Kind, Result, quote};
+use crate::model::{RunStatus, Target};
+use crate::report::format::junit::Junit;
+use crate::report::trials::{SETTINGS, TrialsReport, rows_of};
+use crate::report::{Input, RunTests};
+use crate::store::{self, Store};
+
+/// The sides, as runs are labelled and directories named.
+const SIDES: [&str; 2] = ["A", "B"];
+
+/// Measures, prints or writes; a loss beyond `--fail-below` is an error of kind check.
+///
+/// # Errors
+/// Usage, either target, interrupted; a figure that is worse than allowed.
+pub fn campaign(context: &Context, args: &CampaignArgs) -> Result<()> {
+    let format = report::form(context, &TrialsReport, args.output.as_deref())?;
+    for path in args.output.iter().chain(&args.junit) {
+        file::refuse_results(context, path)?;
+        file::check_parent(path)?;
+    }
+    let catalog = context.catalog()?;
+    let started = store::now();
+    let requests = [side(&catalog, args, 0, &started)?, side(&catalog, args, 1, &started)?];
+    two_databases(&requests)?;
+    let mut store = context.store()?;
+    let console = Console::new(context, true);
+    let directories = Directories::of(&requests);
+    let ended = measure(context, &catalog, args, &requests, (&console, &mut store));
+    directories.remove();
+    console.finish()?;
+    let ended = ended?;
+    let input = input(&store, &ended, catalog, args)?;
+    let rows = rows_of(&input);
+    let document = report::build(&TrialsReport, format, input);
+    if let Some(path) = &args.junit {
+        report::show(context, &Junit, &document, Some(path))?;
+    }
+    report::show(context, format, &document, args.output.as_deref())?;
+    tell_where(context, &ended);
+    judge(args, &ended, &rows)
+}
+
+/// Checks the plans, then measures.
+fn measure(
+    context: &Context,
+    catalog: &Catalog,
+    args: &CampaignArgs,
+    requests: &[Request; 2],
+    (console, store): (&Console, &mut Store),
+) -> Result<TrialsEnded> {
+    let plans = [requests[0].plan(catalog)?, requests[1].plan(catalog)?];
+    if let Some(data_dir) = &args.data_dir {
+        paths::check_parent(&paths::data_dir(Some(data_dir)), "--data-dir")?;
+    }
+    beside(&requests[0], &requests[1]).check_fit(catalog, &plans[0])?;
+    beside(&requests[1], &requests[0]).check_fit(catalog, &plans[1])?;
+    let interrupt = interrupt()?;
+    // One password, if it has to be asked for, is that of both.
+    request::with_password(context, &requests[0], |first| {
+        let second = Request { password: first.password.clone(), ..requests[1].clone() };
+        let events = |event: Event<'_>| tell(console, &event);
+        let campaign = |request, plan| Campaign { catalog, request, plan, interrupt: &interrupt, events: &events };
+        let sides = [campaign(first, &plans[0]), campaign(&second, &plans[1])];
+        let trials = Trials { sides, margin: args.margin.0, most_s: args.max_duration.0 };
+        trials::run(&trials, store)
+    })
+}
+
+/// Every event but the single trials: of them there are many, and the report counts what is wrong with them.
+fn tell(console: &Console, event: &Event<'_>) {
+    if !matches!(event, Event::TestDone(_)) {
+        console.show(event);
+    }
+}
+
+/// The request of a side.
+fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Result<Request> {
+    let own = [(&args.a, &args.set_a, &args.server_bin_a), (&args.b, &args.set_b, &args.server_bin_b)];
+    let (target, set, server_bin) = own[at];
+    let set: Vec<&Setting> = args.set.iter().chain(set).collect();
+    let labels = [("campaign", started.to_string()), ("side", SIDES[at].to_string()), (SETTINGS, described(&set))];
+    let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
+    let labels = labels.map(|(key, value)| Label { key: key.into(), value });
+    let data_dir = paths::data_dir(args.data_dir.as_ref());
+    let run = RunArgs {
+        target: TargetArgs {
+            target: target.clone(),
+            size: args.size,
+            profile: args.profile.clone(),
+            data_dir: Some(data_dir.join(format!("campaign-{}", SIDES[at].to_ascii_lowercase()))),
+            server_bin: server_bin.clone(),
+            seed: args.seed,
+            suite: args.suite.clone(),
+            workload: args.workload.clone(),
+            drive: args.drive,
+            without_database: true,
+            ..TargetArgs::default()
+        },
+        jobs: Some(args.jobs.clone()),
+        duration: Some(args.duration),
+        warmup: Some(args.warmup),
+        repeat: Some(1),
+        name: args.name.as_ref().map(|name| format!("{name}-{}", SIDES[at])),
+        label: args.label.iter().cloned().chain(labels).collect(),
+        ..RunArgs::default()
+    };
+    let request = request::of_run(catalog, &run)?;
+    Ok(Request { settings: settings(&request, &set)?, margin: Some(args.margin.0), ..request })
+}
+
+fn described(set: &[&Setting]) -> String {
+    set.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect::<Vec<_>>().join(" ")
+}
+
+/// The settings of a side by name.
+fn settings(request: &Request, set: &[&Setting]) -> Result<BTreeMap<String, String>> {
+    if let (Target::Existing { .. }, Some(first)) = (&request.target, set.first()) {
+        let what = format!("{} cannot be set on an existing server, which has settings of its own", quote(&first.name));
+        return Err(Error::usage("--set", what).advise("name an engine instead of a URL for a private server"));
+    }
+    // The last one counts: those of a side stand behind those of both.
+    Ok(set.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect())
+}
+
+/// Two sides in one database would wait for each other.
+fn two_databases(requests: &[Request; 2]) -> Result<()> {
+    match (&requests[0].target, &requests[1].target) {
+        (Target::Existing { url: a, .. }, Target::Existing { url: b, .. }) if a == b => {
+            Err(Error::usage("campaign", "A and B are the same database")
+                .advise("give two databases, of one server or of two"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first side, with the memory of both if both are ours.
+fn beside(first: &Request, second: &Request) -> Request {
+    let mut both = first.clone();
+    let other_mb = second.profile.memory_mb.filter(|_| is_server(second)).unwrap_or_default();
+    both.profile.memory_mb = both.profile.memory_mb.map(|mb| mb + other_mb);
+    both
+}
+
+fn is_server(request: &Request) -> bool {
+    matches!(request.target, Target::Private { .. })
+}
+
+/// Both runs as they are stored.
+fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &CampaignArgs) -> Result<Input> {
+    let stored = |id: &i64| Ok(RunTests { run: store.run(&id.to_string())?, tests: store.figures(*id)? });
+    let runs = ended.runs.iter().map(stored).collect::<Result<Vec<_>>>()?;
+    let (groups, fail_below) = (catalog.groups().to_vec(), args.fail_below.unwrap_or_default().0);
+    let command = paths::command_line();
+    Ok(Input { runs, groups, catalog, fail_below, command, language: args.language, ..Input::default() })
+}
+
+fn tell_where(context: &Context, ended: &TrialsEnded) {
+    let [a, b] = ended.runs;
+    if !context.global.quiet {
+        let results = paths::results_file(context.global.results.as_ref());
+        out::tell(&format!("runs {a} (A) and {b} (B) are stored in {}", results.display()));
+    }
+}
+
+/// How it ended: stopped, or with a figure that is worse than allowed.
+fn judge(args: &CampaignArgs, ended: &TrialsEnded, rows: &[Row]) -> Result<()> {
+    let runs = format!("runs {} and {}", ended.runs[0], ended.runs[1]);
+    match ended.status {
+        RunStatus::Interrupted => {
+            return Err(Error::new(Kind::Interrupted, runs, "interrupted").advise("what was measured is stored"));
+        }
+        RunStatus::Failed => {
+            let why = ended.last_words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+            return Err(
+                Error::target(runs, format!("a side no longer answers{why}")).advise("what was measured is stored")
+            );
+        }
+        RunStatus::Finished | RunStatus::Running => {}
+    }
+    let Some(below) = args.fail_below else { return Ok(()) };
+    let failed: Vec<&Row> = rows.iter().filter(|row| row.is_failure(below.0)).collect();
+    let undecided = rows.iter().filter(|row| row.outcome == Outcome::Undecided).count();
+    let open = (undecided > 0).then(|| format!("{undecided} of {} figures undecided", rows.len()));
+    let Some(worst) = failed.iter().max_by(|a, b| a.loss().total_cmp(&b.loss())) else {
+        open.iter().for_each(|text| out::tell(&format!("--fail-below: {text}; that fails nothing")));
+        return Ok(());
+    };
+    let figures = if failed.len() == 1 { "figure is" } else { "figures are" };
+    let most = format!(
+        "{} {figures} worse than allowed, most {} by {:.1} %",
+        failed.len(),
+        worst.label(),
+        100.0 * worst.loss()
+    );
+    let found = [most].into_iter().chain(open).collect::<Vec<_>>().join(", ");
+    Err(Error::new(Kind::Check, "--fail-below", found).advise("see the report"))
+}
+
+/// The directories of the sides, which go with what was in them.
+struct Directories(Vec<PathBuf>);
+
+impl Directories {
+    fn of(requests: &[Request; 2]) -> Directories {
+        Directories(requests.iter().filter_map(|request| request.data_dir().map(Path::to_path_buf)).collect())
+    }
+
+    /// One that is not empty holds what somebody keeps.
+    fn remove(&self) {
+        for directory in &self.0 {
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+}

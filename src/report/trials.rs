@@ -1,0 +1,270 @@
+//! What a campaign says: every figure of B against A, decided or not, with its interval.
+
+use serde::Serialize;
+
+use super::columns::RATE;
+use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome as Check, Section, Table};
+use super::format::json;
+use super::{Input, Language, Report, compare};
+use crate::analysis::compare::{Difference, Side, differences};
+use crate::analysis::trials::{Counted, MARGIN, Outcome, Row, Rule, rows};
+use crate::model::{Sentence, Status};
+
+/// Version of the JSON structure.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// How to read it.
+const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each block measured both in random order. All \
+intervals together hold the true ratios with 95 %, however often one has looked at them. equal = the whole interval lies \
+within the margin; a difference within it is none.";
+
+/// The label of a run that says which settings the user gave.
+pub const SETTINGS: &str = "set";
+
+/// What `campaign` shows of its two runs, A and B. It is not among the reports: other runs are not measured in blocks.
+pub struct TrialsReport;
+
+impl Report for TrialsReport {
+    fn name(&self) -> &'static str {
+        "campaign"
+    }
+
+    fn title(&self) -> &'static str {
+        "two sides, measured in blocks of both"
+    }
+
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let names = input.platforms();
+        let sides = input.runs.iter().zip(&names);
+        let sides =
+            sides.map(|(data, name)| Side { name, run: &data.run, tests: &data.tests, price: None, noise: None });
+        let sides: Vec<Side<'_>> = sides.collect();
+        let [base, other] = sides.as_slice() else { return Document::default() };
+        let margin = base.run.plan["margin"].as_f64().unwrap_or(MARGIN);
+        let (rule, rows) = rows(base.tests, other.tests, margin);
+        let found = Found {
+            base: *base,
+            other: *other,
+            rule,
+            rows,
+            differences: differences(base, other, input.catalog.effects()),
+        };
+        found.document(input)
+    }
+}
+
+/// The rows of a campaign's two runs.
+pub fn rows_of(input: &Input) -> Vec<Row> {
+    let [base, other] = input.runs.as_slice() else { return Vec::new() };
+    rows(&base.tests, &other.tests, base.run.plan["margin"].as_f64().unwrap_or(MARGIN)).1
+}
+
+/// All that is said.
+struct Found<'a> {
+    base: Side<'a>,
+    other: Side<'a>,
+    rule: Rule,
+    rows: Vec<Row>,
+    differences: Vec<Difference>,
+}
+
+impl Found<'_> {
+    fn document(&self, input: &Input) -> Document {
+        let language = input.language;
+        let sides = [("base", self.base.name), ("other", self.other.name)];
+        let how = format!("{} {}", language.phrase(HOW_TO_READ), self.counts(language));
+        let figures = vec![Block::Paragraph(how), Block::Table(self.table(language))];
+        let sections = [
+            Section::new(language, "Figures", figures),
+            Section::new(language, "What differs", compare::differences(&self.differences, language, "differences")),
+            Section::new(language, "How it was measured", vec![Block::Facts(self.facts(language))]),
+        ];
+        Document {
+            title: language.say("Campaign: A = {base}, B = {other}", &sides),
+            sections: sections.into(),
+            language,
+            data: Some(json::value(&Data::of(self))),
+            checks: vec![self.checks(input.fail_below)],
+        }
+    }
+
+    /// `Of 3 figures of B 1 better, 0 worse, 1 equal within 3 %, 1 undecided.`
+    fn counts(&self, language: Language) -> String {
+        let said = |outcome: Outcome| {
+            let count = self.rows.iter().filter(|row| row.outcome == outcome).count();
+            format!("{count} {}", self.said(language, outcome))
+        };
+        let all = [Outcome::Better, Outcome::Worse, Outcome::Equal, Outcome::Undecided].map(said).join(", ");
+        language.say("Figures of B: {counts}.", &[("counts", &all)])
+    }
+
+    fn said(&self, language: Language, outcome: Outcome) -> String {
+        match outcome {
+            Outcome::Equal => {
+                language.sentence(&Sentence::new("equal within {margin%}").with("margin", self.rule.margin))
+            }
+            other => language.phrase(other.name()),
+        }
+    }
+
+    /// The outcome of a row, with what an open one needs.
+    fn outcome(&self, language: Language, row: &Row) -> String {
+        let minutes = |min: f64| Sentence::new("undecided: about {min} more min").with("min", min.ceil());
+        match (row.outcome, row.more_min) {
+            (Outcome::Undecided, Some(min)) => language.sentence(&minutes(min)),
+            (outcome, _) => self.said(language, outcome),
+        }
+    }
+
+    fn table(&self, language: Language) -> Table {
+        let columns = [
+            ("Workload", 0),
+            ("Jobs", 0),
+            ("Unit", 0),
+            ("A", 1),
+            ("B", 1),
+            ("Ratio", 0),
+            ("low", 0),
+            ("high", 0),
+            ("Outcome", 0),
+            ("Blocks", 2),
+            ("left out", 3),
+            ("Verdict", 2),
+        ];
+        let mut table =
+            Table::new(language, "figures", columns.map(|(name, priority)| Column::new(name, "", priority)));
+        for row in &self.rows {
+            let cells = self.cells(row, &mut table);
+            table.rows.push(cells);
+            table.remarks.extend(remarks(language, row));
+        }
+        table
+    }
+
+    fn cells(&self, row: &Row, table: &mut Table) -> Vec<Cell> {
+        let language = table.language;
+        let unused = || Sentence::new("no trial can be used");
+        let too_few =
+            || Sentence::count(self.rule.fewest_blocks(), "one block is needed", "at least {count} blocks are needed");
+        let mut figure = |value: Option<f64>, digits, why: &dyn Fn() -> Sentence| {
+            table.figure(value.ok_or_else(why), digits, row.verdict)
+        };
+        let [base, other] = [row.base, row.other].map(|value| figure(value, RATE, &unused));
+        let ratio = figure(row.ratio, Digits::Decimals(3), &unused);
+        let [low, high] = [row.low, row.high].map(|end| match end {
+            Some(end) => Cell::Number { value: end, digits: Digits::Decimals(3), verdict: None },
+            None => figure(None, Digits::Decimals(3), &too_few),
+        });
+        vec![
+            Cell::text(row.subject.label()),
+            Cell::count(row.jobs),
+            Cell::text(&row.unit),
+            base,
+            other,
+            ratio,
+            low,
+            high,
+            Cell::text(self.outcome(language, row)),
+            Cell::count(row.blocks as u32),
+            Cell::count(row.left_out as u32),
+            Cell::Verdict(row.verdict),
+        ]
+    }
+
+    fn facts(&self, language: Language) -> Vec<(String, String)> {
+        let run = |side: &Side<'_>| {
+            let set = side.run.labels.get(SETTINGS).map(|set| format!(", {set}")).unwrap_or_default();
+            format!("{}: {}{set}", side.run.id, side.run.target)
+        };
+        let level = Sentence::new("{level%} each, 95 % together").with("level", 1.0 - self.rule.alpha());
+        let seed = self.base.run.seed.map_or_else(String::new, |seed| seed.to_string());
+        let margin = Sentence::new("{margin%}").with("margin", self.rule.margin);
+        let facts = [
+            ("Run of A", run(&self.base)),
+            ("Run of B", run(&self.other)),
+            ("Seed of the order", seed),
+            ("Margin", language.sentence(&margin)),
+            ("Level of the intervals", language.sentence(&level)),
+            ("Fewest blocks that decide", self.rule.fewest_blocks().to_string()),
+        ];
+        facts.map(|(name, value)| (language.phrase(name), value)).into()
+    }
+
+    /// A case per figure; `below` is the loss from which a figure fails.
+    fn checks(&self, below: f64) -> Checks {
+        let case = |row: &Row| (row.label(), check(row, below));
+        Checks {
+            name: format!("{} against {}", self.other.name, self.base.name),
+            cases: self.rows.iter().map(case).collect(),
+        }
+    }
+}
+
+fn check(row: &Row, below: f64) -> Check {
+    let figures = match (row.ratio, row.low, row.high) {
+        (Some(ratio), Some(low), Some(high)) => format!("x{ratio:.3} (x{low:.3} to x{high:.3})"),
+        (Some(ratio), ..) => format!("x{ratio:.3}"),
+        _ => "no trial can be used".into(),
+    };
+    match row.outcome {
+        _ if row.is_failure(below) => Check::Failed("worse than allowed", figures),
+        Outcome::Undecided => Check::Skipped(format!("undecided: {figures}")),
+        _ => Check::Passed,
+    }
+}
+
+/// What is left out of a figure, and what is said against the trials that are kept.
+fn remarks(language: Language, row: &Row) -> Vec<String> {
+    let counted = |counted: &Vec<Counted>| {
+        let said = |one: &Counted| format!("{} {}", one.trials, language.code(&one.code));
+        counted.iter().map(said).collect::<Vec<_>>().join(", ")
+    };
+    let subject = format!("{}, {}", row.subject.label(), language.jobs(Some(row.jobs)));
+    let conditional = (row.blocks > 0 && !row.conditions.is_empty()).then(|| {
+        let verdict = language.verdict(Status::Conditional);
+        format!("{subject}: {verdict}: {}", counted(&row.conditions))
+    });
+    let left_out = (row.left_out > 0).then(|| {
+        let blocks = language.count("blocks_left_out", row.left_out, &[]);
+        format!("{subject}: {blocks}: {}", counted(&row.left_out_because))
+    });
+    conditional.into_iter().chain(left_out).collect()
+}
+
+/// What `campaign --format json` gives.
+#[derive(Serialize)]
+struct Data<'a> {
+    schema_version: u32,
+    base: &'a str,
+    other: &'a str,
+    base_run: i64,
+    other_run: i64,
+    seed: Option<u64>,
+    margin: f64,
+    alpha: f64,
+    fewest_blocks: usize,
+    disclosure_differences: &'a [Difference],
+    figures: &'a [Row],
+}
+
+impl<'a> Data<'a> {
+    fn of(found: &'a Found<'a>) -> Data<'a> {
+        Data {
+            schema_version: SCHEMA_VERSION,
+            base: found.base.name,
+            other: found.other.name,
+            base_run: found.base.run.id,
+            other_run: found.other.run.id,
+            seed: found.base.run.seed,
+            margin: found.rule.margin,
+            alpha: found.rule.alpha(),
+            fewest_blocks: found.rule.fewest_blocks(),
+            disclosure_differences: &found.differences,
+            figures: &found.rows,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! `campaign`: two sides from the command line, and its report in every form.
+
+use dbdyno::catalog::Catalog;
+use dbdyno::model::{Reason, ReasonCode, RunRecord, Status, Test, TestResult, Verdict};
+use dbdyno::report::format::junit::Junit;
+use dbdyno::report::trials::TrialsReport;
+use dbdyno::report::{FORMATS, Format, Input, Language, Options, Report, RunTests};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::fixture;
+use crate::reports::{golden, rendered};
+use crate::support::{Desk, Done, ended, finished, processes, signal, until};
+
+const SHORT: &str = "--size 0.01 --jobs 1 --warmup 0 --duration 100ms";
+
+/// Our own loop on ops of these lengths, in ns.
+fn loops(desk: &Desk, a_ns: u32, b_ns: u32, more: &str) -> Done {
+    let line = format!("campaign null null {SHORT} {more}");
+    let mut command = desk.command(&line);
+    command.args(["--set-a", &format!("op=spin {a_ns}"), "--set-b", &format!("op=spin {b_ns}")]);
+    finished(command, &line)
+}
+
+fn figure(document: &Value) -> &Value {
+    let figures = document["figures"].as_array().unwrap();
+    assert_eq!(figures.len(), 1, "{document:#}");
+    &figures[0]
+}
+
+#[test]
+fn a_side_that_does_more_is_worse_and_fails_what_asks_for_it() {
+    let desk = Desk::new();
+    let junit = desk.path("campaign.xml");
+    let line = format!("--quiet --format json --name spin --fail-below 5% --junit {}", junit.display());
+    let done =
+        loops(&desk, 1_000, 20_000, &line).fails(1, &["--fail-below", "1 figure is worse than allowed", "OVERHEAD"]);
+    let document = done.json();
+    let found = figure(&document);
+    assert_eq!((&found["outcome"], &found["jobs"]), (&"worse".into(), &1.into()), "{document:#}");
+    let number = |name: &str| found[name].as_f64().unwrap();
+    assert!(number("low") <= number("ratio") && number("ratio") <= number("high") && number("high") < 1.0, "{found}");
+    assert!(number("ratio") < 0.5 && document["fewest_blocks"].as_u64() <= found["blocks"].as_u64(), "{found}");
+    let xml = std::fs::read_to_string(junit).unwrap();
+    assert!(xml.contains("failures=\"1\"") && xml.contains("spin-B against spin-A"), "{xml}");
+    assert_stored(&desk, &document);
+    let other_way = loops(&desk, 20_000, 1_000, "--quiet --format json --fail-below 5%").ok().json();
+    assert_eq!(figure(&other_way)["outcome"], "better");
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+/// Every trial is a test of an ordinary run, which other commands see.
+fn assert_stored(desk: &Desk, document: &Value) {
+    let trials = figure(document)["blocks"].as_u64().unwrap() + figure(document)["left_out"].as_u64().unwrap();
+    let runs = desk.runs();
+    let said: Vec<_> = runs.iter().map(|run| (run["name"].as_str().unwrap(), run["tests"].as_u64().unwrap())).collect();
+    assert_eq!(said, [("spin-A", trials), ("spin-B", trials)]);
+    let show = desk.run("runs show spin-B --format json").ok().json();
+    assert_eq!(show["labels"]["side"], "B");
+    assert_eq!(show["labels"]["set"], "op=spin 20000");
+    let compared = desk.run("compare spin-A spin-B --format json").ok().json();
+    assert_eq!(compared["kpms"][0]["workload"], "OVERHEAD");
+    desk.run("report kpm spin-A").ok();
+}
+
+#[test]
+fn equal_sides_are_equal_within_a_wide_margin_and_the_rest_is_undecided() {
+    let desk = Desk::new();
+    let line = format!("campaign sqlite sqlite --workload SRV-QUERY1 --margin 90% {SHORT} --format json");
+    let done = desk.run(&line).ok();
+    let document = done.json();
+    assert_eq!(figure(&document)["outcome"], "equal", "{document:#}");
+    assert!(done.stderr.contains("equal x"), "{}", done.stderr);
+    let none = desk.run(&format!("{line} --quiet --max-duration 0 --fail-below 0%")).ok();
+    let open = none.json();
+    assert_eq!((&figure(&open)["outcome"], &figure(&open)["low"]), (&"undecided".into(), &Value::Null));
+    assert_eq!(none.stderr, "--fail-below: 1 of 1 figures undecided; that fails nothing\n");
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+#[test]
+fn commits_that_are_not_waited_for_are_found_on_two_private_servers() {
+    let desk = Desk::new();
+    let line = format!("campaign postgres postgres --workload LGWR-LAT --set-b synchronous_commit=off {SHORT}");
+    let done = desk.run(&format!("{line} --format json")).ok();
+    let document = done.json();
+    let found = figure(&document);
+    assert_eq!((&found["outcome"], &found["better"]), (&"better".into(), &"lower".into()), "{document:#}");
+    let differs = document["disclosure_differences"].as_array().unwrap();
+    let facts: Vec<_> = differs.iter().map(|one| one["fact"].as_str().unwrap()).collect();
+    assert_eq!(facts, ["synchronous_commit"], "{document:#}");
+    assert!(found["conditions"].as_array().unwrap().iter().any(|one| one["code"] == "durability"), "{found}");
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured_and_removes_both_servers() {
+    let desk = Desk::new();
+    let line = format!("campaign postgres postgres --workload SRV-QUERY1 --margin 0 {SHORT} --quiet --name stopped");
+    let campaign = desk.spawn(&line);
+    until("both sides were measured", || {
+        let runs = if desk.path("results.db").exists() { desk.runs() } else { Vec::new() };
+        runs.len() == 2 && runs.iter().all(|run| run["tests"].as_u64() > Some(1))
+    });
+    signal(campaign.id(), Signal::INT);
+    let done = ended(campaign, &line).fails(130, &["interrupted", "is stored"]);
+    assert!(done.stdout.contains("SRV-QUERY1"), "{}", done.stdout);
+    assert!(desk.runs().iter().all(|run| run["status"] == "interrupted"), "{:#?}", desk.runs());
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_compared_is_one_line() {
+    let desk = Desk::new();
+    let refused = |line: &str, code: i32, words: &[&str]| drop(desk.run(line).fails(code, words));
+    refused("campaign sqlite", 2, &["<B>"]);
+    refused("campaign sqlite sqlite --set a", 2, &["--set", "name=value"]);
+    refused("campaign postgres://h/d postgres://h/d --workload SRV-QUERY1", 2, &["the same database"]);
+    refused("campaign postgres://h/d sqlite --set-a a=b", 2, &["--set", "'a'", "existing server"]);
+    refused("campaign sqlite sqlite --jobs 1..auto --quiet --size 0.01", 2, &["--jobs", "automatic"]);
+    refused("campaign sqlite sqlite --margin 100%", 2, &["--margin"]);
+    refused("campaign sqlite sqlite --workload NOPE", 2, &["NOPE"]);
+    refused("campaign null null --workload SRV-QUERY1", 2, &["--workload", "no tables"]);
+    refused("campaign sqlite sqlite --set nonsense=1 --quiet --size 0.01", 3, &["nonsense"]);
+    refused("campaign sqlite sqlite --data-dir /nowhere/at/all", 3, &["/nowhere/at", "--data-dir"]);
+    refused("campaign sqlite sqlite --junit /nowhere/x.xml", 2, &["/nowhere"]);
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+fn judged(status: Status, code: ReasonCode) -> Verdict {
+    Verdict::from_reasons(vec![Reason::new(status, code, "")])
+}
+
+/// Twelve blocks: one figure better, one equal, one open, one whose trials are left out, one with a neighbour.
+fn sides() -> [Vec<TestResult>; 2] {
+    let kinds = fixture::tests();
+    let kinds: Vec<&TestResult> = ["SRV-QUERY1", "TP-LIGHT"]
+        .into_iter()
+        .filter_map(|id| {
+            kinds
+                .iter()
+                .find(|test| test.workload == id && test.jobs == 1)
+                .or(kinds.iter().find(|test| test.workload == id))
+        })
+        .collect();
+    let [mut a, mut b] = [Vec::new(), Vec::new()];
+    for block in 0..12_u32 {
+        let noise = 1.0 + 0.001 * f64::from(block * 7 % 12) - 0.006;
+        let mut add = |kind: &TestResult, jobs: u32, base: f64, ratio: f64, verdict: &Verdict| {
+            for (side, value) in [(&mut a, base), (&mut b, base * ratio * noise)] {
+                let seq = side.len() as u32 + 1;
+                let test = TestResult { seq, jobs, kpm_value: Some(value), verdict: verdict.clone(), ..kind.clone() };
+                side.push(test);
+            }
+        };
+        let (valid, foreign) =
+            (Verdict::from_reasons(Vec::new()), judged(Status::Conditional, ReasonCode::ForeignLoad));
+        let neighbour = if block % 4 == 0 { &foreign } else { &valid };
+        add(kinds[0], 1, 10_000.0, 1.2, &valid);
+        add(kinds[0], 2, 20_000.0, 1.002, neighbour);
+        add(kinds[0], 4, 30_000.0, if block % 2 == 0 { 1.2 } else { 0.85 }, &valid);
+        add(kinds[kinds.len() - 1], 8, 900.0, 1.0, &judged(Status::Invalid, ReasonCode::Contract));
+    }
+    [a, b]
+}
+
+pub fn input() -> Input {
+    let run = |id: i64, side: &str, set: &str| {
+        let labels = fixture::map([("campaign", "2026-03-02T20:15:00Z"), ("side", side), ("set", set)]);
+        let plan = serde_json::json!({ "margin": 0.03 });
+        RunRecord { id, name: Some(format!("cache-{side}")), labels, plan, ..fixture::run() }
+    };
+    let mut runs = [run(7, "A", "shared_buffers=64MB"), run(8, "B", "shared_buffers=512MB")];
+    runs[1].disclosure.set("settings", "shared_buffers", "512MB");
+    let tests = sides().map(|tests| tests.into_iter().map(Test::from).collect());
+    let runs = runs.into_iter().zip(tests).map(|(run, tests)| RunTests { run, tests });
+    Input { runs: runs.collect(), fail_below: 0.05, catalog: Catalog::embedded().unwrap(), ..Input::default() }
+}
+
+fn format(name: &str) -> &'static dyn Format {
+    *FORMATS.iter().find(|format| format.name() == name).unwrap()
+}
+
+#[test]
+fn the_report_of_a_campaign_is_as_people_have_read_it() {
+    let document = TrialsReport.build(&input());
+    let mut found = vec![golden("campaign.xml", &rendered(&Junit, &document, Options::default()))];
+    for (name, ending) in [("text", "txt"), ("json", "json"), ("csv", "csv")] {
+        let text = rendered(format(name), &document, Options::plain(120));
+        found.push(golden(&format!("campaign.{ending}"), &text));
+    }
+    let german = TrialsReport.build(&Input { language: Language::German, ..input() });
+    found.push(golden("campaign.de", &rendered(format("markdown"), &german, Options::default())));
+    let wrong: Vec<String> = found.into_iter().filter_map(Result::err).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_page_of_a_campaign_holds_its_figures() {
+    let page = rendered(format("html"), &TrialsReport.build(&input()), Options::default());
+    assert!(page.contains("SRV-QUERY1") && page.contains("equal within 3"), "{page}");
+}
