@@ -29,6 +29,19 @@ pub fn work_s(counters: &Counters) -> Result<f64, Sentence> {
     per_look(counters, "watch_work_s")
 }
 
+/// Seconds that the watch's integer work took when the run of this test began and all processors were at work.
+fn at_begin_s(test: &TestResult) -> Option<f64> {
+    Some(work_s(&test.window_counters).ok()? * speed(&test.window_counters).ok()?)
+}
+
+/// What is to be said of two tests on the same model of processor if it was faster in the run of the one than in the run of the
+/// other from the begin on: neither run can know that by itself.
+pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence> {
+    let times = at_begin_s(other)? / at_begin_s(base)?;
+    let sentence = "the same processors took x{times} of the base's time for a fixed piece of work when the run began";
+    (!(SLOW..=1.0 / SLOW).contains(&times)).then(|| Sentence::new(sentence).with("times", times))
+}
+
 fn per_look(counters: &Counters, name: &str) -> Result<f64, Sentence> {
     let (sum, looks) = counters.get(name).zip(counters.get("watch_paced")).ok_or_else(|| not_known(name))?;
     if looks > 0.0 { Ok(sum / looks) } else { Err("no processor was at work when it was looked at".into()) }
@@ -86,6 +99,22 @@ mod tests {
         let short = |speed| with([1.0, speed, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0]).is_some();
         assert!(!short(0.5) && short(0.3), "one of four, and the mean of all");
         assert_eq!(with([1.4; 10]), None, "with idle siblings a processor is faster");
+    }
+
+    #[test]
+    fn runs_that_began_at_another_speed_are_told_apart() {
+        let test = |work_s: f64, speed: f64| {
+            let window_counters =
+                counters(&[("watch_paced", 2.0), ("watch_speed", 2.0 * speed), ("watch_work_s", 2.0 * work_s)]);
+            TestResult { window_counters, ..fixture::result() }
+        };
+        let said = |base: &TestResult, other: &TestResult| between(base, other).map(|said| said.to_string());
+        let base = test(1e-4, 1.0);
+        let text = "the same processors took x1.50 of the base's time for a fixed piece of work when the run began";
+        assert_eq!(said(&base, &test(1.5e-4, 1.0)).as_deref(), Some(text));
+        assert!(said(&base, &test(0.7e-4, 1.0)).is_some(), "faster");
+        assert_eq!(said(&base, &test(2e-4, 0.5)), None, "slow later: its own run says so");
+        assert_eq!(said(&base, &fixture::result()), None, "not watched");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::pairs::Pair;
 use super::{Comparison, EqualJobs, GroupMean, Kind, NotCompared, Ratio, Row, Side};
 use crate::analysis::interval::{FEWEST, supports};
 use crate::analysis::noise::Noise;
-use crate::analysis::{errata, interval};
+use crate::analysis::{errata, interval, unsteady};
 use crate::model::{Better, PublishedKind, Reason, RunRecord, Sentence, Status, Test};
 
 /// What every row needs beside its figures.
@@ -17,6 +17,8 @@ pub struct Context<'a> {
     licences: Option<(f64, f64)>,
     /// What both platforms cost, if both prices are given in one currency.
     costs: Option<(f64, f64)>,
+    /// Both have the same model of processor, so that it should be as fast.
+    is_same_processor: bool,
 }
 
 impl<'a> Context<'a> {
@@ -32,7 +34,15 @@ impl<'a> Context<'a> {
         let costs = costs.map(|(own, foreign)| (own.cost(), foreign.cost()));
         let costs = costs.filter(|(own, foreign)| *own > 0.0 && *foreign > 0.0);
         let licences = licences.or_else(|| both("licence", "licences_needed"));
-        Context { noise: [base.noise, other.noise], cores, licences, costs }
+        let model = |side: &Side<'a>| side.run.disclosure.get("hardware", "cpu_model");
+        let is_same_processor = model(base).is_some() && model(base) == model(other);
+        Context { noise: [base.noise, other.noise], cores, licences, costs, is_same_processor }
+    }
+
+    /// What the watch of the platform says of the speed of the processors in the one run and the other.
+    fn speeds(&self, base: &Test, other: &Test) -> Option<Sentence> {
+        let (base, other) = base.measured().zip(other.measured()).filter(|_| self.is_same_processor)?;
+        unsteady::between(base, other)
     }
 
     /// other / base, with the noise of their platforms.
@@ -170,7 +180,7 @@ fn make(
     let per = |counts: Option<(f64, f64)>| counts.map(|(own, foreign)| ratio.value * own / foreign);
     let is_rate = metric.better == Better::Higher;
     let jobs = base.jobs.zip(other.jobs).map(|(own, foreign)| (f64::from(own), f64::from(foreign)));
-    let (status, reasons) = verdict(pair, base, other);
+    let (status, reasons) = verdict(context, pair, base, other);
     Row {
         subject: pair.subject.clone(),
         kind,
@@ -197,10 +207,11 @@ fn make(
 }
 
 /// The worse of both verdicts and what makes the two hard to compare.
-fn verdict(pair: &Pair<'_>, base: &Reading<'_>, other: &Reading<'_>) -> (Status, Vec<Sentence>) {
+fn verdict(context: &Context<'_>, pair: &Pair<'_>, base: &Reading<'_>, other: &Reading<'_>) -> (Status, Vec<Sentence>) {
     let bounds = [base, other].into_iter().filter_map(|reading| reading.passed_over);
     let bound = |jobs| Sentence::new("a better figure that is not valid, at {jobs}").with("jobs", Sentence::jobs(jobs));
-    let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(bounds.map(bound)).collect();
+    let speeds = context.speeds(base.test, other.test);
+    let cautions: Vec<Sentence> = pair.cautions.iter().cloned().chain(bounds.map(bound)).chain(speeds).collect();
     let cautioned = if cautions.is_empty() { Status::Valid } else { Status::Conditional };
     let (base, other) = (base.test.verdict(), other.test.verdict());
     let status = cautioned.max(base.status).max(other.status);
@@ -245,7 +256,7 @@ fn equal_jobs(context: &Context<'_>, pair: &Pair<'_>) -> Vec<EqualJobs> {
             other_cpu_busy_pct: cpu_busy_pct(other.test),
             base_service_ms: service_ms(base.test),
             other_service_ms: service_ms(other.test),
-            status: verdict(pair, base, other).0,
+            status: verdict(context, pair, base, other).0,
         })
         .collect()
 }
