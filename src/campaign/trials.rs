@@ -1,7 +1,7 @@
 //! A campaign: blocks of trials of two sides in random order, until every figure is decided or the time is over.
 //!
 //! A block takes the figures that are still open in an order drawn from the seed, and of each a trial of A and one of B, right
-//! after each other; chance decides which comes first (A. Abedi, T. Brecht, "Conducting repeatable experiments in highly variable
+//! after each other, on private servers after a new start of both; chance decides which comes first (A. Abedi, T. Brecht, "Conducting repeatable experiments in highly variable
 //! cloud computing environments", ICPE 2017). Every trial is a test of its side's run.
 
 use std::time::Instant;
@@ -12,11 +12,11 @@ use super::prepare::prepared;
 use super::probing::Probing;
 use super::run::{Ended, adapted, fitting, recorded};
 use super::schedule::{Answers, Leg, shuffle};
-use super::{Campaign, Event};
+use super::{Campaign, Event, Sink};
 use crate::analysis::trials::{Blocks, Outcome, Rule, Span, Trial};
 use crate::engine::Access;
-use crate::error::{Error, Result};
-use crate::model::{Better, Ramp, RunStatus, Selection, Sentence, Verdict};
+use crate::error::{Error, Kind, Result};
+use crate::model::{Better, Ramp, RunStatus, Selection, Sentence, Target, Verdict};
 use crate::stats::keys::KeyStream;
 use crate::store::Store;
 
@@ -53,7 +53,8 @@ struct Figure {
 /// A side, whose trials are taken one after the other.
 trait Tried {
     /// One test of the figure, which is stored; none if it failed.
-    fn trial(&mut self, figure: &Figure, left_s: f64, store: &mut Store) -> Result<(Option<Kept>, Step)>;
+    fn trial(&mut self, figure: &Figure, seq: &mut u32, left_s: f64, store: &mut Store)
+    -> Result<(Option<Kept>, Step)>;
 }
 
 /// A side that is ready.
@@ -62,8 +63,24 @@ struct Side<'a, 'm, 'p> {
     probing: &'a mut Probing<'p>,
     /// 0 for A, 1 for B.
     at: usize,
-    /// Number of its last test.
-    seq: u32,
+}
+
+/// How far a campaign has come.
+struct Course {
+    figures: Vec<Figure>,
+    /// Numbers of the last tests of A and B.
+    seqs: [u32; 2],
+    /// Number of the last block.
+    block: u32,
+    /// Of the first block.
+    begin: Instant,
+}
+
+impl Course {
+    /// Number of the start of a server for the next block.
+    fn starts(&self, is_fresh: bool) -> u32 {
+        if is_fresh { self.block + 1 } else { 1 }
+    }
 }
 
 /// Opens both sides and measures blocks. Whatever happens then, both runs are recorded with what was measured, and both sides
@@ -95,24 +112,58 @@ fn measured(trials: &Trials<'_>, [first, second]: [&mut Platform; 2], store: &mu
     };
     let plans = [plan(&a, first)?, plan(&b, second)?];
     let (a, b) = (Campaign { plan: &plans[0], ..a }, Campaign { plan: &plans[1], ..b });
-    let mut figures = figures([&a, &b])?;
-    let leg = Leg { load: 1, server_start: 1, turns: Vec::new() };
+    let figures = figures([&a, &b])?;
+    let mut course = Course { figures, seqs: [0; 2], block: 0, begin: Instant::now() };
+    let is_fresh = [&a, &b].iter().any(|side| matches!(side.request.target, Target::Private { .. }));
     let mut other = None;
-    let base = recorded(&a, first, store, |first, mut probing_a, record_a, store| {
-        let ended: Ended = recorded(&b, second, store, |second, mut probing_b, record_b, store| {
-            prepared(&a, first, &leg, &mut probing_a, (record_a, store), |ready_a, probing, store| {
-                let mut side_a = Side { measuring: &ready_a.measuring, probing, at: 0, seq: 0 };
-                prepared(&b, second, &leg, &mut probing_b, (record_b, store), |ready_b, probing, store| {
-                    let mut side_b = Side { measuring: &ready_b.measuring, probing, at: 1, seq: 0 };
-                    trials.blocks(&mut figures, [&mut side_a, &mut side_b], store)
-                })
-            })
+    let base = recorded(&a, first, store, |first, probing_a, record_a, store| {
+        let ended: Ended = recorded(&b, second, store, |second, probing_b, record_b, store| {
+            let mut probings = [probing_a, probing_b];
+            loop {
+                // Not of the blocks before: only what the tests do is told again and again.
+                let block = course.block;
+                let events = |event: Event<'_>| tell(a.events, block, event);
+                let (a, b) = (Campaign { events: &events, ..a }, Campaign { events: &events, ..b });
+                let leg = Leg { load: 1, server_start: course.starts(is_fresh), turns: Vec::new() };
+                let [probing_a, probing_b] = &mut probings;
+                let status =
+                    prepared(&a, first, &leg, probing_a, (&mut *record_a, store), |ready_a, probing_a, store| {
+                        prepared(&b, second, &leg, probing_b, (&mut *record_b, store), |ready_b, probing_b, store| {
+                            let mut side_a = Side { measuring: &ready_a.measuring, probing: probing_a, at: 0 };
+                            let mut side_b = Side { measuring: &ready_b.measuring, probing: probing_b, at: 1 };
+                            trials.blocks(&mut course, is_fresh, [&mut side_a, &mut side_b], store)
+                        })
+                    });
+                match status {
+                    Ok(Some(status)) => return Ok(status),
+                    // Between two blocks: what was measured before is the result.
+                    Err(error) if error.kind == Kind::Interrupted && course.block > 0 => {
+                        return Ok(RunStatus::Interrupted);
+                    }
+                    other => other?,
+                };
+                // Two starts of equal servers differ: each block has its own.
+                first.restart(&|_| ())?;
+                second.restart(&|_| ())?;
+                probings = [probing(&trials.sides[0], first)?, probing(&trials.sides[1], second)?];
+            }
         })?;
         other = Some(ended.run_id);
         Ok(ended.status)
     })?;
     let runs = [base.run_id, other.unwrap_or_default()];
     Ok(TrialsEnded { runs, status: base.status, last_words: None })
+}
+
+fn probing<'a>(side: &Campaign<'a>, platform: &Platform) -> Result<Probing<'a>> {
+    Probing::new(platform, side.catalog, side.events)
+}
+
+/// Tells everything of the first block, of the others what their tests do.
+fn tell(events: &Sink<'_>, block: u32, event: Event<'_>) {
+    if block == 0 || !matches!(event, Event::Step(_) | Event::Note(_) | Event::Load(_) | Event::Loaded(_)) {
+        events(event);
+    }
 }
 
 /// The figures that both plans have; a line names the workloads that only one has.
@@ -156,45 +207,66 @@ fn automatic() -> Error {
 }
 
 impl Trials<'_> {
-    /// Measures blocks until nothing is open, the time is over or somebody asks to stop.
-    fn blocks(&self, figures: &mut [Figure], mut sides: [&mut dyn Tried; 2], store: &mut Store) -> Result<RunStatus> {
-        let rule = Rule { margin: self.margin, figures: figures.len() };
-        let seed = self.sides[0].plan.seed;
-        let begin = Instant::now();
-        for block in 1.. {
-            let mut keys = KeyStream::for_job(seed, block);
-            let mut open: Vec<usize> = (0..figures.len()).filter(|&at| figures[at].is_open(&rule)).collect();
-            shuffle(&mut open, &mut keys);
-            for at in &open {
-                let left_s = self.most_s - begin.elapsed().as_secs_f64();
-                if left_s <= 0.0 && block > 1 {
-                    return Ok(RunStatus::Finished);
-                }
-                let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
-                if let Some(status) = Trials::pair(&mut figures[*at], order, &mut sides, left_s, store)? {
-                    return Ok(status);
-                }
-                self.tell_decided(&figures[*at], &rule);
+    /// Measures blocks until nothing is open, the time is over or somebody asks to stop; none if another one needs new servers.
+    fn blocks(
+        &self,
+        course: &mut Course,
+        is_fresh: bool,
+        mut sides: [&mut dyn Tried; 2],
+        store: &mut Store,
+    ) -> Result<Option<RunStatus>> {
+        let rule = Rule { margin: self.margin, figures: course.figures.len() };
+        loop {
+            let status = self.block(course, &rule, &mut sides, store)?;
+            let is_over = status.is_some() || !course.figures.iter().any(|figure| figure.is_open(&rule));
+            if is_over || is_fresh {
+                return Ok(status.or(is_over.then_some(RunStatus::Finished)));
             }
-            if open.is_empty() {
-                return Ok(RunStatus::Finished);
-            }
-            self.tell_open(block, figures, &rule);
         }
-        Ok(RunStatus::Finished)
+    }
+
+    /// Measures one block; gives how the campaign ended, if it did.
+    fn block(
+        &self,
+        course: &mut Course,
+        rule: &Rule,
+        sides: &mut [&mut dyn Tried; 2],
+        store: &mut Store,
+    ) -> Result<Option<RunStatus>> {
+        course.block += 1;
+        if course.block == 1 {
+            course.begin = Instant::now();
+        }
+        let mut keys = KeyStream::for_job(self.sides[0].plan.seed, course.block);
+        let mut open: Vec<usize> = (0..course.figures.len()).filter(|&at| course.figures[at].is_open(rule)).collect();
+        shuffle(&mut open, &mut keys);
+        for at in open {
+            let left_s = self.most_s - course.begin.elapsed().as_secs_f64();
+            if left_s <= 0.0 && course.block > 1 {
+                return Ok(Some(RunStatus::Finished));
+            }
+            let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
+            let (figure, seqs) = (&mut course.figures[at], &mut course.seqs);
+            if let Some(status) = Trials::pair(figure, order, (sides, seqs), left_s, store)? {
+                return Ok(Some(status));
+            }
+            self.tell_decided(&course.figures[at], rule);
+        }
+        self.tell_open(course.block, &course.figures, rule);
+        Ok(None)
     }
 
     /// A trial of each side in this order; gives how the campaign ended, if it did.
     fn pair(
         figure: &mut Figure,
         order: [usize; 2],
-        sides: &mut [&mut dyn Tried; 2],
+        (sides, seqs): (&mut [&mut dyn Tried; 2], &mut [u32; 2]),
         left_s: f64,
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         let mut kept: [Option<Kept>; 2] = [None, None];
         for at in order {
-            match sides[at].trial(figure, left_s, store)? {
+            match sides[at].trial(figure, &mut seqs[at], left_s, store)? {
                 (result, Step::GoOn) => kept[at] = result,
                 (_, Step::Stop(status)) => return Ok(Some(status)),
             }
@@ -248,14 +320,20 @@ impl Figure {
 }
 
 impl Tried for Side<'_, '_, '_> {
-    fn trial(&mut self, figure: &Figure, left_s: f64, store: &mut Store) -> Result<(Option<Kept>, Step)> {
+    fn trial(
+        &mut self,
+        figure: &Figure,
+        seq: &mut u32,
+        left_s: f64,
+        store: &mut Store,
+    ) -> Result<(Option<Kept>, Step)> {
         let selection = &self.measuring.plan.selections[figure.selections[self.at]];
         let is_first = figure.blocks.count() + figure.blocks.left_out == 0;
         let prepared = (self.measuring.prepare)(selection, if is_first { Answers::Check } else { Answers::Known });
         if self.measuring.interrupt.is_set() {
             return Ok((None, Step::Stop(RunStatus::Interrupted)));
         }
-        let spec = self.measuring.announced((selection, figure.jobs, None), &mut self.seq, left_s);
+        let spec = self.measuring.announced((selection, figure.jobs, None), seq, left_s);
         match prepared {
             Ok(evictor) => self.measuring.one(&spec, &evictor, left_s, self.probing, store),
             Err(error) => {
@@ -265,3 +343,6 @@ impl Tried for Side<'_, '_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

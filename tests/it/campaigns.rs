@@ -56,11 +56,26 @@ fn assert_stored(desk: &Desk, document: &Value) {
     let said: Vec<_> = runs.iter().map(|run| (run["name"].as_str().unwrap(), run["tests"].as_u64().unwrap())).collect();
     assert_eq!(said, [("spin-A", trials), ("spin-B", trials)]);
     let show = desk.run("runs show spin-B --format json").ok().json();
+    assert_shuffled(&desk.run("runs show spin-A --format json").ok().json(), &show);
     assert_eq!(show["labels"]["side"], "B");
     assert_eq!(show["labels"]["set"], "op=spin 20000");
     let compared = desk.run("compare spin-A spin-B --format json").ok().json();
     assert_eq!(compared["kpms"][0]["workload"], "OVERHEAD");
     desk.run("report kpm spin-A").ok();
+}
+
+/// Each block has a trial of each side, and neither side is always the first.
+#[track_caller]
+fn assert_shuffled(a: &Value, b: &Value) {
+    let begins = |run: &Value| -> Vec<String> {
+        let tests = run["tests"].as_array().unwrap();
+        tests.iter().map(|test| test["started_at"].as_str().unwrap().to_string()).collect()
+    };
+    let (a, b) = (begins(a), begins(b));
+    let firsts: Vec<bool> = a.iter().zip(&b).map(|(a, b)| a < b).collect();
+    assert!(firsts.contains(&true) && firsts.contains(&false), "{firsts:?}");
+    let blocks = a.iter().zip(&b).collect::<Vec<_>>();
+    assert!(blocks.windows(2).all(|two| two[0].0.max(two[0].1) < two[1].0.min(two[1].1)), "{blocks:?}");
 }
 
 #[test]
@@ -90,6 +105,9 @@ fn commits_that_are_not_waited_for_are_found_on_two_private_servers() {
     let facts: Vec<_> = differs.iter().map(|one| one["fact"].as_str().unwrap()).collect();
     assert_eq!(facts, ["synchronous_commit"], "{document:#}");
     assert!(found["conditions"].as_array().unwrap().iter().any(|one| one["code"] == "durability"), "{found}");
+    let run = desk.run("runs show last --format json").ok().json();
+    let starts = run["tests"].as_array().unwrap().iter().map(|test| test["server_start"].as_u64().unwrap());
+    assert_eq!(starts.collect::<Vec<_>>(), (1..=run["tests"].as_array().unwrap().len() as u64).collect::<Vec<_>>());
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
 }
