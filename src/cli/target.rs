@@ -1,6 +1,6 @@
 //! The TARGET argument: an engine's name or the URL of an existing server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::engine::{ENGINES, Engine};
 use crate::error::{Error, Result, quote};
@@ -69,9 +69,27 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
     let Where { data_dir, server_bin, port, .. } = place;
     let target = match engine.capabilities().private_server {
         true => Target::Private { engine: name, data_dir, server_bin, port },
-        false => Target::Embedded { engine: name, data_dir },
+        false => {
+            choose_library(engine, server_bin.as_deref())?;
+            Target::Embedded { engine: name, data_dir }
+        }
     };
     Ok((target, engine))
+}
+
+/// Takes `--server-bin` for an embedded engine: the directory of its library.
+fn choose_library(engine: &dyn Engine, dir: Option<&Path>) -> Result<()> {
+    match (dir, engine.library()) {
+        (None, _) => Ok(()),
+        (Some(dir), Some(library)) => {
+            library.choice().set(dir);
+            Ok(())
+        }
+        (Some(_), None) => {
+            let product = engine.capabilities().product;
+            Err(Error::usage("--server-bin", format!("{product} is compiled in")).advise("leave it out"))
+        }
+    }
 }
 
 fn existing(url: &str, scheme: &str, rest: &str) -> Result<(Target, &'static dyn Engine)> {

@@ -19,6 +19,9 @@ use crate::stats::arrivals::DueTimes;
 
 mod cancel;
 pub mod client_loop;
+#[cfg(feature = "duckdb")]
+pub mod duckdb;
+pub mod library;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
 pub mod null;
@@ -36,6 +39,8 @@ mod stalls;
 pub const ENGINES: &[&dyn Engine] = &[
     #[cfg(feature = "sqlite")]
     &sqlite::Sqlite,
+    #[cfg(feature = "duckdb")]
+    &duckdb::DuckDb,
     #[cfg(feature = "postgres")]
     &postgres::Postgres,
     #[cfg(feature = "mariadb")]
@@ -66,6 +71,10 @@ pub trait Engine: Sync {
     /// False for an engine without a database behind it, which serves our own tests.
     fn is_target(&self) -> bool {
         true
+    }
+    /// The library that it loads at run time; none if it is compiled in, or a server.
+    fn library(&self) -> Option<&'static dyn library::RuntimeLibrary> {
+        None
     }
     /// Opens the target. Checks version and privileges, creates our schema if `access` allows it.
     ///

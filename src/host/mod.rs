@@ -1,6 +1,8 @@
 //! The machine that we run on: its processors and memory, disks, limits and accounts. Facts only; what counts over time is
 //! a probe.
 
+use std::path::PathBuf;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 mod account;
@@ -25,6 +27,15 @@ pub fn allow_files(wanted: u64) -> Option<u64> {
         let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum });
     }
     getrlimit(Resource::Nofile).current
+}
+
+/// Where what was fetched lies: `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a private server's user must be
+/// able to reach it), else `~/.cache/dbdyno`.
+pub fn cache_dir() -> PathBuf {
+    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let of_root = || is_root().then(|| PathBuf::from("/var/cache"));
+    let base = var("XDG_CACHE_HOME").or_else(of_root).or_else(|| Some(var("HOME")?.join(".cache")));
+    base.unwrap_or_else(std::env::temp_dir).join("dbdyno")
 }
 
 /// The text of a small file, without blanks around it.

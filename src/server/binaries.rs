@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{Error, Result, quote};
-use crate::host::is_root;
+use crate::host::cache_dir;
 
 use super::home::{account_for_server, check_reach};
 use super::{ServerKind, find_kind, unusable};
@@ -67,15 +67,6 @@ pub struct Fetched {
     pub was_there: bool,
 }
 
-/// `$XDG_CACHE_HOME/dbdyno`; else `/var/cache/dbdyno` for root (a private server's user must be able to reach it), else
-/// `~/.cache/dbdyno`.
-pub fn cache_dir() -> PathBuf {
-    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let of_root = || is_root().then(|| PathBuf::from("/var/cache"));
-    let base = var("XDG_CACHE_HOME").or_else(of_root).or_else(|| Some(var("HOME")?.join(".cache")));
-    base.unwrap_or_else(std::env::temp_dir).join("dbdyno")
-}
-
 /// Directories with programs of `engine` that were fetched.
 pub(super) fn fetched_dirs(engine: &str) -> Vec<PathBuf> {
     dirs_in(&cache_dir(), engine)
@@ -93,8 +84,11 @@ fn dirs_in(cache: &Path, engine: &str) -> Vec<PathBuf> {
 /// Fetches the server's binaries of `version` (default: the one that we are tested with) into the cache directory.
 ///
 /// # Errors
-/// No public binaries for this engine or host, no Maven, what Maven says, binaries that do not run here.
+/// No public binaries for this engine or host, no Maven (of a library: npm), what it says, binaries that do not run here.
 pub fn fetch(engine: &str, version: Option<&str>) -> Result<Fetched> {
+    if let Some(library) = crate::engine::find(engine).and_then(|engine| engine.library()) {
+        return super::packages::fetch(engine, library, version);
+    }
     let kind = find_kind(engine)?;
     let artifact = kind.artifact().ok_or_else(|| {
         Error::usage(engine, "there are no public binaries of this server to fetch").advise(kind.how_to_install())
@@ -112,7 +106,7 @@ pub fn fetch(engine: &str, version: Option<&str>) -> Result<Fetched> {
     unpack(kind, &artifact, &version, partial.path()).and_then(|()| settle(kind, partial.path(), &place))
 }
 
-fn checked_version(version: &str) -> Result<String> {
+pub(super) fn checked_version(version: &str) -> Result<String> {
     if is_version(version) {
         return Ok(version.to_string());
     }
@@ -158,7 +152,7 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
 }
 
 /// Runs a command to its end; its own words if it fails.
-fn run(mut command: Command, advice: &str) -> Result<()> {
+pub(super) fn run(mut command: Command, advice: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| {
         Error::target("server fetch", format!("the program {program} cannot be run ({error})")).advise(advice)
@@ -170,11 +164,17 @@ fn run(mut command: Command, advice: &str) -> Result<()> {
     Err(Error::target("server fetch", format!("{program} failed: {}", first_error(&String::from_utf8_lossy(&said)))))
 }
 
-/// The first line that tells of an error, without Maven's mark; else the first line.
+/// The first line that tells of an error, without Maven's or npm's mark; else the first line.
 fn first_error(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut marked = text.lines().filter_map(|line| line.split_once("[ERROR]")).map(|(_, rest)| rest.trim());
-    marked.find(|line| !line.is_empty()).or_else(|| lines.next()).unwrap_or("it says nothing").to_string()
+    let marked = text.lines().filter_map(|line| line.split_once("[ERROR]").or_else(|| line.split_once("npm error")));
+    let mut marked = marked.map(|(_, rest)| rest.trim());
+    // npm begins with its code: `code ETARGET`.
+    marked
+        .find(|line| !line.is_empty() && !line.starts_with("code "))
+        .or_else(|| lines.next())
+        .unwrap_or("it says nothing")
+        .to_string()
 }
 
 fn archive_in(dir: &Path) -> Option<PathBuf> {
@@ -228,9 +228,10 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_maven_become_one_line() {
+    fn the_words_of_maven_and_npm_become_one_line() {
         let said = "WARN x\n[ERROR]\n[ERROR] Failed to execute goal: not found\n[ERROR] more\n";
         assert_eq!(first_error(said), "Failed to execute goal: not found");
+        assert_eq!(first_error("npm error code E404\nnpm error 404 Not Found\n"), "404 Not Found");
         assert_eq!(first_error("tar: no such file\nmore"), "tar: no such file");
         assert_eq!(first_error(""), "it says nothing");
     }

@@ -21,10 +21,11 @@ mod home;
 mod lock;
 mod mariadb;
 mod marker;
+mod packages;
 mod postgres;
 mod process;
 
-pub use binaries::{Binaries, Fetched, cache_dir, fetch};
+pub use binaries::{Binaries, Fetched, fetch};
 pub use lock::{FileLock, lock_file};
 
 use home::{Home, State, account_for_server, check_reach};

@@ -1,7 +1,7 @@
 //! Full disks.
 
 use crate::small_disk::SmallDisk;
-use crate::support::{Desk, PRIVATE, TINY, ended, processes, until};
+use crate::support::{Desk, PRIVATE, TINY, bytes_in, ended, processes, until};
 
 /// What a disk that gets full has left: nothing that a load could do with.
 const LEFT_BYTES: u64 = 2_000_000;
@@ -29,18 +29,20 @@ fn a_full_disk_under_the_results_file_is_one_line() {
 
 #[test]
 fn a_disk_that_gets_full_while_loading_is_one_line_that_names_the_table() {
-    let Some(disk) = SmallDisk::mount(900) else { return };
-    let desk = Desk::new();
-    let data = disk.path().join("data");
-    let line = format!("load --quiet --size 0.5 --workload STO-READ --data-dir {}", data.display());
-    let load = desk.spawn(&line);
-    let file = data.join("dbdyno-sqlite.db");
-    until("rows are being loaded", || std::fs::metadata(&file).is_ok_and(|file| file.len() > 5_000_000));
-    disk.shrink(LEFT_BYTES);
-    let load = ended(load, &line);
-    load.fails(3, &["disk is full", "big", "--size"]);
-    disk.restore();
-    desk.run(&format!("load --quiet --size 0.01 --workload SRV-QUERY1 --data-dir {}", data.display())).ok();
+    for engine in ["sqlite", "duckdb"] {
+        let Some(disk) = SmallDisk::mount(900) else { return };
+        let desk = Desk::new();
+        let data = disk.path().join("data");
+        let line = format!("load {engine} --quiet --size 0.5 --workload STO-READ --data-dir {}", data.display());
+        let load = desk.spawn(&line);
+        until("rows are being loaded", || bytes_in(&data) > 5_000_000);
+        disk.shrink(LEFT_BYTES);
+        let load = ended(load, &line);
+        load.fails(3, &["disk is full", "big", "--size"]);
+        disk.restore();
+        desk.run(&format!("load {engine} --quiet --size 0.01 --workload SRV-QUERY1 --data-dir {}", data.display()))
+            .ok();
+    }
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn blocks() -> BlockSet {
         ("postgres", include_str!("../../catalog/datasets/dbdyno/postgres.sql")),
         ("sqlite", include_str!("../../catalog/datasets/dbdyno/sqlite.sql")),
         ("mariadb", include_str!("../../catalog/datasets/dbdyno/mariadb.sql")),
+        ("duckdb", include_str!("../../catalog/datasets/dbdyno/duckdb.sql")),
     ];
     let mut set = BlockSet::default();
     for (stem, text) in files {
@@ -75,7 +76,7 @@ fn sqlite_computes_the_rows_of_the_row_function() {
 }
 
 /// The engines that hold a data set.
-const ENGINES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
+const ENGINES: [&str; 4] = ["sqlite", "duckdb", "postgres", "mariadb"];
 
 /// The server of an engine's database.
 enum Home {
@@ -124,7 +125,7 @@ impl Fixture {
         let url = server.as_ref().map(Home::url);
         let target = Target::Embedded { engine: engine.into(), data_dir: dir.into() };
         let file = url.is_none().then(|| dir.join("data.db"));
-        let file_settings = if server.is_some() { BTreeMap::new() } else { settings(&[("journal_mode", "wal")]) };
+        let file_settings = if engine == "sqlite" { settings(&[("journal_mode", "wal")]) } else { BTreeMap::new() };
         let to = ConnectTo { target, file, url, password: None, settings: file_settings };
         let db = engine::find(engine).unwrap().open(&to, Access::Provision).unwrap();
         let definition = Definition::parse(TOML, "dataset.toml").unwrap();

@@ -41,6 +41,17 @@ fn sqlite_runs_every_workload_and_its_counters_agree() {
 }
 
 #[test]
+fn duckdb_runs_every_workload_and_its_counters_agree() {
+    let dir = directory();
+    let target = Target::Embedded { engine: "duckdb".into(), data_dir: dir.path().join("data") };
+    every_workload(
+        &target,
+        &[("cache_mb", "24"), ("block_size", "16384"), ("checkpoint_threshold", "1MiB")],
+        dir.path(),
+    );
+}
+
+#[test]
 fn postgres_runs_every_workload_in_both_drives_and_its_counters_agree() {
     let settings = [("shared_buffers", "16MB"), ("max_parallel_workers_per_gather", "0"), ("jit", "off")];
     on_private_server("postgres", &settings);
@@ -186,8 +197,9 @@ fn drives(engine: &str) -> &'static [Drive] {
 }
 
 /// The drives of each engine that are tested.
-const DRIVES: [(&str, &[Drive]); 3] = [
+const DRIVES: [(&str, &[Drive]); 4] = [
     ("sqlite", &[Drive::Client]),
+    ("duckdb", &[Drive::Client]),
     ("postgres", &[Drive::Database, Drive::Client]),
     ("mariadb", &[Drive::Database, Drive::Client]),
 ];
@@ -283,7 +295,10 @@ fn reasons(test: &TestResult) -> impl Iterator<Item = &Reason> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // With more jobs than processors a job waits between its slices, the longer the more programs there are.
     let waits = move |reason: &&Reason| reason.code.as_str() == "little" && test.jobs as usize > processors;
+    // DuckDB sorts within one limit for all sessions: where the table does not fit it, two sorts do not either, and say so.
+    let two_sorts = |reason: &&Reason| reason.text.contains("DA-SORT: Out of Memory Error");
     let invalid = test.verdict.reasons.iter().filter(|reason| reason.status == Status::Invalid);
+    let invalid = invalid.filter(move |reason| !two_sorts(reason));
     invalid.filter(|reason| MISTAKES.contains(&reason.code.as_str())).filter(move |reason| !waits(reason))
 }
 

@@ -19,6 +19,7 @@ mod cli_show;
 mod crash;
 mod dataset;
 mod docs;
+mod duckdb;
 mod engine_contract;
 mod every_workload;
 mod export_sql;

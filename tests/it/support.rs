@@ -73,6 +73,8 @@ impl Desk {
         command.env_clear().envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.args(line.split_whitespace()).stdin(Stdio::null());
         command.env("DBDYNO_HOME", self.dir.path()).env("HOME", self.dir.path());
+        // What was fetched for the tests is found, whoever runs them.
+        command.env("XDG_CACHE_HOME", dbdyno::host::cache_dir().parent().unwrap());
         command
     }
 

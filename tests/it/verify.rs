@@ -35,7 +35,8 @@ fn verified(target: &str, drive: Option<Drive>) -> Vec<(String, String)> {
 #[test]
 fn every_workload_is_checked_on_every_engine_or_said_not_to_be() {
     let client = Some(Drive::Client);
-    let all = [("sqlite", None), ("postgres", None), ("postgres", client), ("mariadb", None), ("mariadb", client)];
+    let servers = [("postgres", None), ("postgres", client), ("mariadb", None), ("mariadb", client)];
+    let all = [("sqlite", None), ("duckdb", None)].into_iter().chain(servers);
     for (target, drive) in all {
         let verified = verified(target, drive);
         assert!(verified.len() > 35, "{target} {drive:?}: {verified:?}");
@@ -107,7 +108,7 @@ const SQL: &str = "\
 
 #[test]
 fn an_op_that_touches_other_rows_than_the_catalogue_says_is_a_wrong_answer() {
-    for target in ["sqlite", "postgres", "mariadb"] {
+    for target in ["sqlite", "duckdb", "postgres", "mariadb"] {
         let desk = Desk::new();
         let folder = desk.path("own/workloads/own");
         std::fs::create_dir_all(&folder).unwrap();

@@ -84,12 +84,23 @@ fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Findin
             let options = StartOptions { data_dir, server_bin, port: *port, ..StartOptions::default() };
             private(engine, &options, needed_bytes)
         }
-        Target::Embedded { engine, data_dir } => {
-            fit::check_space(data_dir, needed_bytes).map(|space| format!("{engine}, {space}"))
-        }
+        Target::Embedded { engine, data_dir } => embedded(engine, data_dir, needed_bytes),
         Target::Existing { .. } => return existing(context, asked, needed_bytes),
     };
     vec![finding("target", found)]
+}
+
+/// An engine that loads its library says which one it finds.
+fn embedded(engine: &str, data_dir: &Path, needed_bytes: u64) -> Result<String> {
+    let library = crate::engine::find(engine).and_then(|found| Some((found.capabilities().product, found.library()?)));
+    let what = match library {
+        None => engine.to_string(),
+        Some((product, library)) => {
+            let version = library.version(None).map_err(|error| error.at(engine))?;
+            format!("{product} {version}")
+        }
+    };
+    Ok(format!("{what}, {}", fit::check_space(data_dir, needed_bytes)?))
 }
 
 fn private(engine: &str, options: &StartOptions, needed_bytes: u64) -> Result<String> {

@@ -1,0 +1,82 @@
+//! A job's session: prepared statements on its own connection.
+
+use std::sync::MutexGuard;
+
+use super::connect::Connection;
+use super::load::append;
+use super::statement::Prepared;
+use crate::engine::client_loop::ClientSession;
+use crate::engine::{EngineError, JobOrder, RowLoad};
+use crate::model::BoundStatement;
+
+pub(super) struct DuckJob<'c> {
+    connection: &'c Connection,
+    statements: Vec<Prepared<'c>>,
+    begin: Prepared<'c>,
+    begin_read: Prepared<'c>,
+    commit: Prepared<'c>,
+    /// An op changes the catalogue, and waits for others that do.
+    changes_catalog: bool,
+    turn: Option<MutexGuard<'c, ()>>,
+}
+
+/// Makes a connection the session of a job: one thread per statement unless the workload's own session says more, and the
+/// number of jobs for it to know how many threads that takes.
+///
+/// # Errors
+/// Those of the workload's statements.
+pub(super) fn begin_session(connection: &Connection, order: &JobOrder<'_>) -> Result<(), EngineError> {
+    connection.execute("set threads = 1")?;
+    connection.execute(&format!("set variable dbdyno_jobs = {}", order.jobs))?;
+    order.session.iter().try_for_each(|sql| connection.execute(sql).map(drop))
+}
+
+impl<'c> DuckJob<'c> {
+    pub(super) fn prepare(connection: &'c Connection, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
+        let prepared = statements.iter().map(|statement| Prepared::new(connection, &statement.sql, &statement.name));
+        let statements = prepared.collect::<Result<Vec<_>, EngineError>>()?;
+        let own = |sql| Prepared::new(connection, sql, sql);
+        Ok(DuckJob {
+            connection,
+            changes_catalog: statements.iter().any(Prepared::changes_catalog),
+            turn: None,
+            statements,
+            begin: own("begin transaction")?,
+            begin_read: own("begin transaction read only")?,
+            commit: own("commit")?,
+        })
+    }
+}
+
+impl ClientSession for DuckJob<'_> {
+    fn begin(&mut self) -> Result<(), EngineError> {
+        if self.changes_catalog {
+            self.turn = Some(self.connection.wait_for_catalog());
+        }
+        self.begin.run(&[]).map(drop)
+    }
+    fn begin_read(&mut self) -> Result<(), EngineError> {
+        self.begin_read.run(&[]).map(drop)
+    }
+    fn commit(&mut self) -> Result<(), EngineError> {
+        self.commit.run(&[])?;
+        self.turn = None;
+        Ok(())
+    }
+    fn rollback(&mut self) -> Result<(), EngineError> {
+        let rolled_back = self.connection.execute("rollback");
+        self.turn = None;
+        // A failed commit, and a statement without a transaction of ours, leave nothing to roll back.
+        match rolled_back {
+            Err(error) if !error.message.contains("no transaction is active") => Err(error),
+            _ => Ok(()),
+        }
+    }
+    #[inline]
+    fn run(&mut self, statement: usize, binds: &[i64]) -> Result<u64, EngineError> {
+        self.statements[statement].run(binds)
+    }
+    fn load(&mut self, load: &RowLoad<'_>) -> Result<(), EngineError> {
+        append(self.connection, load, &mut |_| true)
+    }
+}

@@ -1,0 +1,124 @@
+//! DuckDB, embedded: a column store in a private file, driven through the C interface of a library that is loaded at run time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::library::RuntimeLibrary;
+use super::{Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, Version};
+use crate::model::{Capabilities, Placeholder};
+
+mod api;
+mod connect;
+mod counts;
+mod error;
+mod job;
+mod library;
+mod load;
+mod session;
+mod statement;
+
+use connect::{Instance, Mode};
+use library::DuckLibrary;
+
+/// Organisations that DuckDB has not (https://duckdb.org/docs/stable/internals/storage,
+/// https://duckdb.org/docs/stable/sql/statements/create_table).
+const ROW_GROUPS: &str =
+    "DuckDB keeps every table in row groups of 122,880 rows, column by column, in the order of insertion";
+const NO_PARTITIONS: &str = "DuckDB partitions files that it exports, not tables";
+const LACKING_ORGS: &[(&str, &str)] = &[
+    ("heap", ROW_GROUPS),
+    ("iot", ROW_GROUPS),
+    ("hash", ROW_GROUPS),
+    ("heap-list", NO_PARTITIONS),
+    ("iot-list", NO_PARTITIONS),
+    ("range-list", NO_PARTITIONS),
+    ("range-hash", NO_PARTITIONS),
+];
+
+/// The engine.
+pub struct DuckDb;
+
+impl Engine for DuckDb {
+    fn name(&self) -> &'static str {
+        "duckdb"
+    }
+    fn title(&self) -> &'static str {
+        "DuckDB, a column store in a private file, in our own process; its library is loaded at run time"
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            product: "DuckDB",
+            placeholder: Placeholder::Dollar,
+            orgs: &["columns"],
+            lacking_orgs: LACKING_ORGS,
+            file_endings: &[".wal", ".wal.checkpoint", ".wal.recovery", ".tmp"],
+            block_setting: Some("block_size"),
+            key_settings: &["memory_limit", "threads", "checkpoint_threshold", "block_size", "storage_version"],
+            ..Capabilities::LEAST
+        }
+    }
+    fn library(&self) -> Option<&'static dyn RuntimeLibrary> {
+        Some(&DuckLibrary)
+    }
+    fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
+        let file =
+            target.file.clone().ok_or_else(|| EngineError::new(ErrorClass::Other, "no database file is named"))?;
+        let settings = connect::checked(&target.settings)?;
+        let loaded = library::chosen()?;
+        let mode = mode(&file, access)?;
+        let instance = Instance::open(&loaded.api, &file, &settings, mode)?;
+        Ok(Box::new(DuckDatabase { instance, version: loaded.version.clone(), file }))
+    }
+}
+
+/// How to open the file; makes its directory if it may be made.
+fn mode(file: &Path, access: Access) -> Result<Mode, EngineError> {
+    let refused = || {
+        EngineError::new(ErrorClass::Privilege, format!("{} cannot be created", file.display()))
+            .advised("choose a --data-dir that can be written")
+    };
+    if access == Access::Provision {
+        file.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|_| refused())?;
+        return Ok(Mode::ReadWrite);
+    }
+    if file.exists() {
+        return Ok(Mode::ReadOnly);
+    }
+    let existing = file.ancestors().skip(1).find(|directory| directory.is_dir());
+    let needed = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    let writable = existing.is_some_and(|directory| rustix::fs::access(directory, needed).is_ok());
+    if writable { Ok(Mode::Memory) } else { Err(refused()) }
+}
+
+struct DuckDatabase {
+    instance: Arc<Instance>,
+    version: Version,
+    file: PathBuf,
+}
+
+impl Database for DuckDatabase {
+    fn version(&self) -> Version {
+        self.version.clone()
+    }
+    fn session(&self) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(session::DuckSession(self.instance.connect()?)))
+    }
+    fn run_job(&self, order: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
+        let connection = self.instance.connect()?;
+        job::begin_session(&connection, order)?;
+        let _job = counts::JobOfThread::begin();
+        super::client_loop::drive(order, pacer, |statements| job::DuckJob::prepare(&connection, statements))
+    }
+    fn load_rows(&self, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
+        load::append(&self.instance.connect()?, load, progress)
+    }
+    fn cancel(&self) {
+        self.instance.interrupt();
+    }
+    fn load_method(&self) -> &'static str {
+        "appender"
+    }
+    fn storage_path(&self) -> Option<PathBuf> {
+        Some(self.file.clone())
+    }
+}

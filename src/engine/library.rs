@@ -1,0 +1,58 @@
+//! Engines whose library is loaded at run time: where such a library is looked for, and what fetches it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::{EngineError, Version};
+
+/// The shared library of an embedded engine that is not compiled in.
+pub trait RuntimeLibrary: Sync {
+    /// Where public binaries of it are.
+    fn package(&self) -> Package;
+    /// Loads it, from `dir` or else from where it is found, and asks it for its version.
+    ///
+    /// # Errors
+    /// There is none, it is damaged, or of a version that is not supported.
+    fn version(&self, dir: Option<&Path>) -> Result<Version, EngineError>;
+    /// Where `--server-bin` is kept.
+    fn choice(&self) -> &Choice;
+}
+
+/// A package of the npm registry that holds the library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Package {
+    /// Begin of its name; the platform follows: `linux-x64`.
+    pub name: &'static str,
+    /// Version of the library if the user names none.
+    pub version: &'static str,
+    /// Name of the library's file without `lib` and ending.
+    pub library: &'static str,
+}
+
+impl Package {
+    /// Name of the library's file on this system.
+    pub fn file(&self) -> String {
+        format!("{}{}{}", std::env::consts::DLL_PREFIX, self.library, std::env::consts::DLL_SUFFIX)
+    }
+}
+
+/// The directory that the user named; a process loads one library of an engine, hence one directory for all of it.
+#[derive(Debug, Default)]
+pub struct Choice(Mutex<Option<PathBuf>>);
+
+impl Choice {
+    /// Nothing is named.
+    pub const fn none() -> Self {
+        Choice(Mutex::new(None))
+    }
+
+    /// Names the directory.
+    pub fn set(&self, dir: &Path) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(dir.to_path_buf());
+    }
+
+    /// The directory that was named.
+    pub fn get(&self) -> Option<PathBuf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
