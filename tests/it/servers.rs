@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dbdyno::engine::Session;
 use dbdyno::server::{self, PrivateServer, StartOptions};
@@ -93,7 +93,7 @@ impl Existing {
     /// A server of the caller's own, with more settings than the usual ones.
     pub fn start(more: &[(&str, &str)]) -> Existing {
         let dir = directory();
-        let (server, options) = start_mariadb(&dir, more);
+        let (server, options) = start_mariadb(&dir, None, more);
         let admin = try_session_of("mariadb", &server.url()).unwrap();
         Existing { server: Some(server), admin, options, _lease: None, _dir: Some(dir) }
     }
@@ -102,7 +102,7 @@ impl Existing {
     pub fn shared() -> Existing {
         let lease = Lease::new("mariadb", None, &[]);
         let admin = try_session_of("mariadb", &lease.url).unwrap();
-        let options = shared_mariadb().options.clone();
+        let options = shared_mariadb(None).options.clone();
         Existing { server: None, admin, options, _lease: Some(lease), _dir: None }
     }
 
@@ -145,10 +145,10 @@ impl Drop for Existing {
     }
 }
 
-fn start_mariadb(dir: &Directory, more: &[(&str, &str)]) -> (PrivateServer, StartOptions) {
+fn start_mariadb(dir: &Directory, server_bin: Option<PathBuf>, more: &[(&str, &str)]) -> (PrivateServer, StartOptions) {
     let base = [("innodb_buffer_pool_size", "32M"), ("innodb_flush_log_at_trx_commit", "0")];
     let settings = [&base[..], more].concat();
-    let options = StartOptions { port: Some(free_port()), ..start_options(dir.path(), &settings) };
+    let options = StartOptions { port: Some(free_port()), server_bin, ..start_options(dir.path(), &settings) };
     (server::start("mariadb", &options).unwrap(), options)
 }
 
@@ -159,12 +159,14 @@ struct SharedMariaDb {
     _dir: Directory,
 }
 
-fn shared_mariadb() -> &'static SharedMariaDb {
-    static SHARED: OnceLock<SharedMariaDb> = OnceLock::new();
-    SHARED.get_or_init(|| {
+/// One for each directory of programs; none = the installed ones.
+fn shared_mariadb(server_bin: Option<PathBuf>) -> &'static SharedMariaDb {
+    static SHARED: Mutex<BTreeMap<Option<PathBuf>, &'static SharedMariaDb>> = Mutex::new(BTreeMap::new());
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.entry(server_bin.clone()).or_insert_with(|| {
         let dir = directory();
-        let (server, options) = start_mariadb(&dir, &[]);
-        SharedMariaDb { url: server.url(), options, _server: Mutex::new(server), _dir: dir }
+        let (server, options) = start_mariadb(&dir, server_bin, &[]);
+        Box::leak(Box::new(SharedMariaDb { url: server.url(), options, _server: Mutex::new(server), _dir: dir }))
     })
 }
 
@@ -192,7 +194,7 @@ impl Lease {
     pub fn new(engine: &str, server_bin: Option<PathBuf>, settings: &[(&str, &str)]) -> Lease {
         match engine {
             "postgres" => Lease::postgres(Server::shared_of(server_bin), settings),
-            _ => Lease::mariadb(settings),
+            _ => Lease::mariadb(server_bin, settings),
         }
     }
 
@@ -208,10 +210,10 @@ impl Lease {
         Lease { url: server.admin_url(&name), end: Some(end), _alone: None }
     }
 
-    fn mariadb(settings: &[(&str, &str)]) -> Lease {
+    fn mariadb(server_bin: Option<PathBuf>, settings: &[(&str, &str)]) -> Lease {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let url = shared_mariadb().url.clone();
+        let url = shared_mariadb(server_bin).url.clone();
         let mut admin = try_session_of("mariadb", &url).unwrap();
         for sql in LEFT.iter().flat_map(|sql| column(admin.as_mut(), sql)).collect::<Vec<_>>() {
             let _ = admin.execute(&sql); // a session may have ended meanwhile

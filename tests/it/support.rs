@@ -381,24 +381,29 @@ pub fn assert_run_schema(document: &Value) {
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// The servers of an engine that the tests run on: the installed one (none named), and for PostgreSQL the newest.
+/// The servers of an engine that the tests run on: the installed one (none named), and another generation, fetched.
 pub fn servers(engine: &str) -> Vec<Option<PathBuf>> {
-    let newest = (engine == "postgres").then(|| Some(newest_postgres()));
-    std::iter::once(None).chain(newest).collect()
+    let other = match engine {
+        "postgres" => Some(newest_postgres()),
+        // There are public binaries for this platform only.
+        "mariadb" => (std::env::consts::ARCH == "x86_64").then(|| fetched("mariadb", None)),
+        _ => None,
+    };
+    std::iter::once(None).chain(other.map(Some)).collect()
 }
 
 /// The programs of the newest PostgreSQL, which `scripts/test-dependencies.sh` fetches; fetched here if it has not.
 pub fn newest_postgres() -> PathBuf {
     static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    DIR.get_or_init(|| fetched_postgres(None)).clone()
+    DIR.get_or_init(|| fetched("postgres", None)).clone()
 }
 
 /// The programs of the last PostgreSQL whose counters are collected by a process and lag behind, fetched likewise.
 pub fn postgres_with_collector() -> PathBuf {
     static DIR: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    DIR.get_or_init(|| fetched_postgres(Some("14.18.0"))).clone()
+    DIR.get_or_init(|| fetched("postgres", Some("14.18.0"))).clone()
 }
 
-fn fetched_postgres(version: Option<&str>) -> PathBuf {
-    server::fetch("postgres", version).unwrap_or_else(|error| panic!("{error}")).dir
+fn fetched(engine: &str, version: Option<&str>) -> PathBuf {
+    server::fetch(engine, version).unwrap_or_else(|error| panic!("{error}")).dir
 }
