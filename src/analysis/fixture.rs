@@ -62,6 +62,7 @@ pub(crate) fn result() -> TestResult {
         kpm_value: Some(10_000.0),
         second_value: None,
         verdict: Verdict::from_reasons(vec![]),
+        durability: None,
         first_error: None,
         facts: [("small_rows".to_string(), 32_000.0)].into(),
     }

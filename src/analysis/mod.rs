@@ -6,6 +6,7 @@ pub mod contract;
 pub mod cpu;
 pub mod crosscheck;
 pub mod derive;
+pub mod durability;
 pub mod errata;
 #[cfg(test)]
 pub(crate) mod fixture;

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant, SystemTime};
 use super::evict::Evictor;
 use super::probing::Probing;
 use super::schedule::{self, Answers, Leg, Turn};
+use super::sync::SyncProbe;
 use super::{Event, Sink};
 use crate::analysis::promise::{Trial, next_offer};
-use crate::analysis::{self, JudgeContext};
+use crate::analysis::{self, JudgeContext, durability};
 use crate::engine::Database;
 use crate::error::{Error, Result};
 use crate::host::processors;
@@ -34,6 +35,8 @@ pub struct Measuring<'a> {
     /// Before the tests of a workload, each time: checks its answers, if that is asked for, and reads its tables into the
     /// cache. Gives what keeps its other tables out of the operating system's cache.
     pub prepare: &'a dyn Fn(&Selection, Answers) -> Result<Evictor>,
+    /// The database's device, if it is known and the plan has commits.
+    pub sync: Option<&'a SyncProbe>,
     pub events: &'a Sink<'a>,
 }
 
@@ -254,8 +257,16 @@ impl Measuring<'_> {
         let workload = &selection.workload;
         let mut reasons = analysis::judge(&result, &workload.contract, &workload.crosscheck, &context).reasons;
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
+        let device_per_s = self.device_per_s(&result);
+        reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
         result.verdict = Verdict::from_reasons(reasons);
+        result.durability = durability::stamp(&result, device_per_s);
         result
+    }
+
+    /// Durable writes per second of the device beside a test that committed.
+    fn device_per_s(&self, result: &TestResult) -> Option<f64> {
+        Some(self.sync?.best_per_s(durability::commits_per_job_s(result)?))
     }
 
     fn keep(&self, result: TestResult, selection: &Selection, clock_step_s: f64, store: &mut Store) -> Result<Kept> {

@@ -16,6 +16,7 @@ pub mod probing;
 mod request;
 pub mod run;
 pub mod schedule;
+mod sync;
 pub mod trials;
 
 pub use answers::{Checked, check as check_answers};

@@ -6,6 +6,7 @@ use super::platform::Platform;
 use super::probing::Probing;
 use super::run::{data_request, interruptible, load_with, make_site, standard_definition};
 use super::schedule::{Answers, Leg};
+use super::sync::SyncProbe;
 use super::{Campaign, answers};
 use crate::dataset::{self, Lock, Site, Table};
 use crate::error::Result;
@@ -39,6 +40,11 @@ pub(super) fn prepared<'p, T>(
     (record, store): (&mut RunRecord, &mut Store),
     work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
+    let sync = SyncProbe::open(campaign.request, campaign.plan, platform);
+    if record.device_sync.is_none() && sync.is_some() {
+        record.device_sync = sync.as_ref().map(|(_, found)| *found);
+        store.update_run(record)?;
+    }
     let measuring = Measuring {
         database: platform.database.as_ref(),
         plan: campaign.plan,
@@ -49,6 +55,7 @@ pub(super) fn prepared<'p, T>(
         interrupt: campaign.interrupt,
         in_process: platform.engine.capabilities().in_process,
         prepare: &|_, _| Ok(Evictor::default()),
+        sync: sync.as_ref().map(|(probe, _)| probe),
         events: campaign.events,
     };
     if !platform.engine.is_target() {

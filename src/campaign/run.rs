@@ -284,6 +284,7 @@ fn record(campaign: &Campaign<'_>, disclosure: Disclosure) -> RunRecord {
         data_set_id: None,
         disclosure,
         own_loop: overhead::own_loop(),
+        device_sync: None,
         plan: described(plan, request),
         loads: Vec::new(),
     }

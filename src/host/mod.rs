@@ -10,11 +10,13 @@ mod disclosure;
 mod disk;
 mod hardware;
 pub mod noise;
+mod sync;
 
 pub use account::{Account, is_root};
 pub use disclosure::disclosure;
 pub use disk::{DeviceNumbers, device_of, flush_counting_disk, free_bytes};
 pub use hardware::{machine_memory_bytes, memory_bytes, processors};
+pub use sync::{Sync, sync_rate};
 
 /// Lets this process, and the servers that it starts, open so many files if it may not yet; returns how many it may now,
 /// none = as many as it likes.

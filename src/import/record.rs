@@ -97,6 +97,7 @@ fn record(
         data_set_id: None,
         disclosure,
         own_loop: None,
+        device_sync: None,
         plan: serde_json::Value::Null,
         loads: Vec::new(),
         provenance: Some(Provenance {

@@ -216,6 +216,9 @@ pub struct TestResult {
     pub kpm_value: Option<f64>,
     pub second_value: Option<f64>,
     pub verdict: Verdict,
+    /// Of a test that committed; none where the device is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
     /// First error message seen, if any (never with a password).
     pub first_error: Option<String>,
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
@@ -326,6 +329,49 @@ pub struct OwnLoop {
     pub max_us: f64,
 }
 
+/// Durable writes of 8 kB per second on the database's device at the begin of a run: of one thread, and of all threads together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DeviceSync {
+    /// Write and `fdatasync`.
+    pub fdatasync_per_s: f64,
+    /// `O_DSYNC`.
+    pub dsync_per_s: f64,
+    pub threads: u32,
+    pub fdatasync_all_per_s: f64,
+    pub dsync_all_per_s: f64,
+}
+
+impl DeviceSync {
+    /// The most that one thread did, alone or beside the others: a virtual disk can be ten times as fast when it is kept awake.
+    pub fn best_per_s(&self) -> f64 {
+        let together = self.fdatasync_all_per_s.max(self.dsync_all_per_s) / f64::from(self.threads.max(1));
+        self.fdatasync_per_s.max(self.dsync_per_s).max(together)
+    }
+}
+
+/// Whether the commits of a test were durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// They waited, as often as the device can.
+    Durable,
+    /// By the settings they did not wait.
+    Relaxed,
+    /// They waited less than the device needs.
+    Implausible,
+}
+
+impl Durability {
+    /// As stored and printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Durability::Durable => "durable",
+            Durability::Relaxed => "relaxed",
+            Durability::Implausible => "implausible",
+        }
+    }
+}
+
 /// A run without its tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -366,6 +412,9 @@ pub struct RunRecord {
     /// What our own loop took meanwhile; none of a published run, and of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_loop: Option<OwnLoop>,
+    /// Of a run with commits, where it could be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_sync: Option<DeviceSync>,
     /// The plan as JSON: per selection id, params, drive, ramp, window, hash, SQL.
     pub plan: serde_json::Value,
     pub loads: Vec<LoadResult>,
@@ -437,6 +486,7 @@ impl TestResult {
             kpm_value: None,
             second_value: None,
             verdict: Verdict::from_reasons(Vec::new()),
+            durability: None,
             first_error: None,
             facts: BTreeMap::new(),
         }

@@ -60,6 +60,7 @@ reason_codes! {
     Sampling = "sampling",
     Clock = "clock",
     Durability = "durability",
+    Implausible = "implausible",
     Burst = "burst",
     Steal = "steal",
     ForeignLoad = "foreign-load",

@@ -100,7 +100,20 @@ fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> {
     let language = input.language;
     let fact = |(label, keys): &(&str, &[Fact])| (language.phrase(label), platform_line(language, run, keys));
     let settings = (language.phrase("Settings"), settings(input, run));
-    PLATFORM.iter().map(fact).chain([settings]).collect()
+    PLATFORM.iter().map(fact).chain(durable_writes(language, run)).chain([settings]).collect()
+}
+
+/// What the device makes durable, where the run measured it.
+fn durable_writes(language: Language, run: &RunRecord) -> Option<(String, String)> {
+    let device = run.device_sync?;
+    let rate = |per_s: f64| language.number(per_s, Digits::Significant(3));
+    let (one, all) = (
+        rate(device.fdatasync_per_s.max(device.dsync_per_s)),
+        rate(device.fdatasync_all_per_s.max(device.dsync_all_per_s)),
+    );
+    let values = [("one", one.as_str()), ("all", &all), ("threads", &device.threads.to_string())];
+    let text = language.say("{one} per second in one thread, {all} in {threads}", &values);
+    Some((language.phrase("Durable writes"), text))
 }
 
 /// Settings that decide what a commit, a cached block or a sort costs; a page has no room for all.

@@ -192,7 +192,9 @@ fn cell(language: Language, figure: &Figure<'_>, place: Option<Place>, lowered: 
     });
     let reasons =
         lowered.iter().map(|reason| format!("{}: {}", language.verdict(reason.status), language.reason(reason)));
-    let notes: Vec<String> = [at, share, interval].into_iter().flatten().chain(reasons).collect();
+    let stamp = figure.test.measured().and_then(|test| test.durability);
+    let stamp = stamp.map(|stamp| language.phrase(stamp.name()));
+    let notes: Vec<String> = [at, share, interval, stamp].into_iter().flatten().chain(reasons).collect();
     HeatCell {
         jobs: figure.jobs,
         low: fraction.map(|fraction| figure.value * (1.0 - fraction)),

@@ -2,7 +2,7 @@
 
 use super::columns::{Line, RATE, no_mean, percentile_ms, table};
 use super::document::{Block, Cell, Column, Document, Section, Table};
-use super::kpm_columns::{self, GENERAL, QUERIES, READS, TIMES, TRANSACTIONS};
+use super::kpm_columns::{self, DURABILITY, GENERAL, QUERIES, READS, TIMES, TRANSACTIONS, durability};
 use super::{Input, Language, Report, RunTests, spread};
 use crate::analysis::derive;
 use crate::analysis::ramp::{self, Repeated};
@@ -87,6 +87,9 @@ fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
     let lines: Vec<Line<'_>> = input.runs.iter().flat_map(|data| lines(language, data, group, unit)).collect();
     let (form, name) = (input.form(group, unit), format!("{group} [{unit}]"));
     let mut columns = columns(form).concat();
+    if lines.iter().any(|line| durability(line).is_some()) {
+        columns.insert(columns.len() - 2, DURABILITY);
+    }
     if lines.iter().any(|line| line.times > 1) {
         // Before interval and verdict.
         columns.insert(columns.len() - 2, TIMES);

@@ -2,7 +2,7 @@
 
 use super::columns::{Definition, Line, RATE, Source, percentile_ms};
 use super::document::{Cell, Digits};
-use crate::model::{Sentence, params};
+use crate::model::{Durability, Sentence, params};
 
 /// Percent with one decimal.
 const PCT: Digits = Digits::Decimals(1);
@@ -70,10 +70,20 @@ const P50: Definition = figure("p50", "ms", 4, |line| percentile_ms(line.test, l
 const P95: Definition = figure("p95", "ms", 7, |line| percentile_ms(line.test, line.test.latency().p95_us));
 const P99: Definition = figure("p99", "ms", 3, |line| percentile_ms(line.test, line.test.latency().p99_us));
 const MAX: Definition = figure("max", "ms", 8, |line| percentile_ms(line.test, line.test.latency().max_us));
+/// Whether commits were durable, where some are stamped.
+pub const DURABILITY: Definition = plain("Durability", 2, |line| match durability(line) {
+    Some(stamp) => Cell::text(line.language.phrase(stamp.name())),
+    None => Cell::Empty,
+});
 /// How often a test was run, where some were repeated: figures are those of the median one.
 pub const TIMES: Definition = plain("Times", 3, |line| Cell::count(line.times as u32));
 const CI: Definition =
     Definition { name: "CI95 +-", unit: "%", priority: 4, source: Source::Figure(interval, Digits::Significant(2)) };
+
+/// The stamp of a test that committed.
+pub fn durability(line: &Line<'_>) -> Option<Durability> {
+    line.test.measured()?.durability
+}
 
 fn interval(line: &Line<'_>) -> Result<f64, Sentence> {
     line.known.map(|interval| 100.0 * interval.fraction).map_err(|why| why.text().into())

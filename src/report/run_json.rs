@@ -10,8 +10,8 @@ use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
-    self, Better, Counters, Disclosure, Drive, Kpm, LatencySummary, LoadResult, OwnLoop, PartFigures, Precision,
-    Provenance, Published, RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
+    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, LatencySummary, LoadResult, OwnLoop,
+    PartFigures, Precision, Provenance, Published, RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -59,6 +59,7 @@ pub fn document(run: &RunRecord, stored: &[model::Test]) -> Value {
         data_set_id: run.data_set_id.as_deref(),
         disclosure: &run.disclosure,
         own_loop: run.own_loop,
+        device_sync: run.device_sync,
         loads: &run.loads,
         promises: open_loop::kept(stored),
         tests,
@@ -87,6 +88,8 @@ struct Run<'a> {
     disclosure: &'a Disclosure,
     #[serde(skip_serializing_if = "Option::is_none")]
     own_loop: Option<OwnLoop>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_sync: Option<DeviceSync>,
     loads: &'a [LoadResult],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     promises: Vec<open_loop::Kept<'a>>,
@@ -144,6 +147,9 @@ struct Test<'a> {
     parts: Vec<Part<'a>>,
     series: Vec<Second<'a>>,
     verdict: &'a Verdict,
+    /// Of a test that committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    durability: Option<Durability>,
     published: Option<&'a Published>,
 }
 
@@ -200,6 +206,7 @@ impl<'a> Test<'a> {
             parts: test.parts().iter().map(|part| Part::of(test, part)).collect(),
             series: test.series().iter().map(Second::of).collect(),
             verdict: test.verdict(),
+            durability: result.and_then(|result| result.durability),
             published: printed.map(|printed| &printed.published),
         }
     }

@@ -87,10 +87,24 @@ fn facts(language: Language, run: &RunRecord, test: &Test) -> Vec<(String, Strin
         ("Target", run.target.clone()),
         ("Started", started.map(|start| language.date(start)).unwrap_or_default()),
         ("Definition", definition(language, test)),
+        ("Durability", durability(language, run, test).unwrap_or_default()),
         ("First error", test.measured().and_then(|test| test.first_error.clone()).unwrap_or_default()),
     ];
     facts.retain(|(_, value)| !value.is_empty());
     facts.into_iter().map(|(name, value)| (language.phrase(name), value)).collect()
+}
+
+/// The stamp of a test that committed, with what the device can do.
+fn durability(language: Language, run: &RunRecord, test: &Test) -> Option<String> {
+    let stamp = language.phrase(test.measured()?.durability?.name());
+    let rate = |per_s: f64| language.number(per_s, RATE);
+    let Some(device) = run.device_sync else { return Some(stamp) };
+    let (fdatasync, dsync) = (rate(device.fdatasync_per_s), rate(device.dsync_per_s));
+    let values = [("stamp", stamp.as_str()), ("fdatasync", &fdatasync), ("dsync", &dsync)];
+    Some(language.say(
+        "{stamp}; the device: {fdatasync} durable writes per second with fdatasync, {dsync} with O_DSYNC",
+        &values,
+    ))
 }
 
 fn definition(language: Language, test: &Test) -> String {

@@ -41,6 +41,7 @@ pub fn run() -> RunRecord {
         data_set_id: Some("8f2c1a90".into()),
         disclosure: disclosure(),
         own_loop: None,
+        device_sync: None,
         plan: serde_json::json!({"selections": [{"workload": "SRV-QUERY1", "window": {"duration_s": 0.1}}]}),
         loads: vec![load("small", 32_000, 9_830_400), load("big", 250_000, 76_800_000)],
     }
@@ -207,6 +208,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         kpm_value: Some(ops_per_s * scale),
         second_value: None,
         verdict: Verdict::from_reasons(vec![]),
+        durability: None,
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },

@@ -20,6 +20,7 @@ mod crash;
 mod dataset;
 mod docs;
 mod duckdb;
+mod durability;
 mod engine_contract;
 mod every_workload;
 mod export_sql;

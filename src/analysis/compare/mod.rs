@@ -323,6 +323,7 @@ pub(crate) mod fixture {
             data_set_id: Some("d".into()),
             disclosure: Disclosure::default(),
             own_loop: None,
+            device_sync: None,
             plan: serde_json::Value::Null,
             loads: Vec::new(),
         }

@@ -1,0 +1,58 @@
+//! The device's own rate of durable writes, measured where the database of a run is.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Platform, Request};
+use crate::analysis::durability;
+use crate::host::{Sync, device_of, processors, sync_rate};
+use crate::model::{DeviceSync, Plan};
+
+/// Of each measurement: tens of durable writes of a disk, hundreds of a flash drive.
+const DURING: Duration = Duration::from_millis(100);
+/// Measured so often again before commits are called implausible: another program may have kept the device busy.
+const AGAIN: u32 = 2;
+
+/// Measures the device again where that matters.
+pub struct SyncProbe {
+    dir: PathBuf,
+    best_per_s: Cell<f64>,
+}
+
+impl SyncProbe {
+    /// The probe and what it found; none for a plan without commits, and where no file of ours can be on the database's device.
+    pub fn open(request: &Request, plan: &Plan, platform: &Platform) -> Option<(SyncProbe, DeviceSync)> {
+        let commits = plan.selections.iter().any(|selection| selection.parts.iter().any(|part| part.commits));
+        let storage = platform.database.storage_path().filter(|_| commits)?;
+        let dir = [request.data_dir().map(Path::to_path_buf), Some(std::env::temp_dir())].into_iter().flatten();
+        let dir = dir.into_iter().find(|dir| device_of(dir).is_some() && device_of(dir) == device_of(&storage))?;
+        let found = measure(&dir)?;
+        Some((SyncProbe { dir, best_per_s: Cell::new(found.best_per_s()) }, found))
+    }
+
+    /// Durable writes per second of one thread: the best of all measurements. Measured again if `commits_per_s` of one job are
+    /// more than it can do.
+    pub fn best_per_s(&self, commits_per_s: f64) -> f64 {
+        for _ in 0..AGAIN {
+            if !durability::is_implausible(commits_per_s, self.best_per_s.get()) {
+                break;
+            }
+            let found = measure(&self.dir).map_or(0.0, |found| found.best_per_s());
+            self.best_per_s.set(found.max(self.best_per_s.get()));
+        }
+        self.best_per_s.get()
+    }
+}
+
+fn measure(dir: &Path) -> Option<DeviceSync> {
+    let rate = |how, threads| sync_rate(dir, how, threads, DURING).ok();
+    let threads = processors();
+    Some(DeviceSync {
+        fdatasync_per_s: rate(Sync::Fdatasync, 1)?,
+        dsync_per_s: rate(Sync::Dsync, 1)?,
+        threads,
+        fdatasync_all_per_s: rate(Sync::Fdatasync, threads)?,
+        dsync_all_per_s: rate(Sync::Dsync, threads)?,
+    })
+}

@@ -1,0 +1,84 @@
+//! How often a file system brings a small write to durable storage: the most that a log writer on it can do.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+
+/// Bytes of a write: a block of a log.
+const BLOCK: usize = 8192;
+/// Blocks of the file, which is written once before: a log's file has its space already.
+const BLOCKS: u64 = 32;
+
+/// How a write is made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// `write`, then `fdatasync`.
+    Fdatasync,
+    /// A file that was opened with `O_DSYNC`.
+    Dsync,
+}
+
+/// Durable writes per second of `threads` threads together, each in a file of its own in `dir`, which is removed again.
+///
+/// # Errors
+/// If no file can be made there or written.
+pub fn sync_rate(dir: &Path, how: Sync, threads: u32, during: Duration) -> io::Result<f64> {
+    let files = (0..threads).map(|_| LogFile::new(dir, how)).collect::<io::Result<Vec<_>>>()?;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = files.iter().map(|file| scope.spawn(|| file.rate(during))).collect();
+        let ended =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("panicked"))));
+        ended.sum()
+    })
+}
+
+/// A file as a log writer has it.
+struct LogFile {
+    file: File,
+    how: Sync,
+}
+
+impl LogFile {
+    fn new(dir: &Path, how: Sync) -> io::Result<LogFile> {
+        let named = tempfile::Builder::new().prefix("dbdyno-sync-").tempfile_in(dir)?;
+        let flags = OFlags::WRONLY | if how == Sync::Dsync { OFlags::DSYNC } else { OFlags::empty() };
+        let file = LogFile { file: rustix::fs::open(named.path(), flags, Mode::empty())?.into(), how };
+        drop(named); // the name goes, the file stays until it is closed, however we end
+        file.file.write_all_at(&vec![1; BLOCK * BLOCKS as usize], 0)?;
+        file.file.sync_all()?;
+        Ok(file)
+    }
+
+    fn rate(&self, during: Duration) -> io::Result<f64> {
+        let (began, block) = (Instant::now(), [2; BLOCK]);
+        let mut writes: u64 = 0;
+        while writes == 0 || began.elapsed() < during {
+            self.file.write_all_at(&block, (writes % BLOCKS) * BLOCK as u64)?;
+            if self.how == Sync::Fdatasync {
+                self.file.sync_data()?;
+            }
+            writes += 1;
+        }
+        Ok(writes as f64 / began.elapsed().as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_a_rate_and_nothing_is_left_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        for how in [Sync::Fdatasync, Sync::Dsync] {
+            let rate = sync_rate(dir.path(), how, 2, Duration::from_millis(5)).unwrap();
+            assert!(rate > 0.0 && rate.is_finite(), "{how:?}: {rate}");
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert!(sync_rate(&dir.path().join("none"), Sync::Dsync, 1, Duration::ZERO).is_err());
+    }
+}

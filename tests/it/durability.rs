@@ -1,0 +1,77 @@
+//! The stamp of commits: durable, relaxed by the settings, or faster than the device can be.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Desk, directory, finished, newest_postgres};
+
+const LINE: &str = "--workload LGWR-LAT --jobs 1 --size 0.01 --warmup 200ms --duration 1s --format json --quiet";
+
+/// A file system that says it has written.
+const LIAR: &str = "int fsync(int fd) { return 0; }\nint fdatasync(int fd) { return 0; }\n";
+
+/// The programs of a PostgreSQL whose writes to the disk return at once, whatever its settings say.
+fn lying_postgres(dir: &Path) -> PathBuf {
+    let (source, library, programs) = (dir.join("liar.c"), dir.join("liar.so"), dir.join("programs"));
+    std::fs::write(&source, LIAR).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
+    finished(compiler, "cc").ok();
+    std::fs::create_dir(&programs).unwrap();
+    let honest = newest_postgres();
+    for program in std::fs::read_dir(&honest).unwrap().flatten().filter(|program| program.file_name() != "postgres") {
+        symlink(program.path(), programs.join(program.file_name())).unwrap();
+    }
+    let [library, honest] = [library, honest.join("postgres")].map(|path| path.display().to_string());
+    let script = programs.join("postgres");
+    std::fs::write(&script, format!("#!/bin/sh\nLD_PRELOAD={library} exec {honest} \"$@\"\n")).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    programs
+}
+
+fn codes(test: &Value) -> Vec<&str> {
+    let reasons = test["verdict"]["reasons"].as_array().unwrap().iter();
+    reasons.map(|reason| reason["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn commits_that_the_device_cannot_have_made_durable_are_found_out() {
+    let desk = Desk::new();
+    let dir = directory();
+    let programs = lying_postgres(dir.path());
+    let run = desk.run(&format!("run postgres --server-bin {} {LINE}", programs.display())).ok().json();
+    let (test, device) = (&run["tests"][0], &run["device_sync"]);
+    let rate = |name: &str| device[name].as_f64().unwrap();
+    let together = rate("fdatasync_all_per_s").max(rate("dsync_all_per_s")) / rate("threads");
+    let best = rate("fdatasync_per_s").max(rate("dsync_per_s")).max(together);
+    let commits = test["commits"].as_f64().unwrap() / test["elapsed_s"].as_f64().unwrap();
+    eprintln!("{commits:.0} commits/s, the device {best:.0}/s");
+    // On a disk as fast as the lie nobody can tell.
+    if commits > 6.0 * best {
+        assert_eq!((&test["durability"], &test["verdict"]["status"]), (&"implausible".into(), &"invalid".into()));
+        assert!(codes(test).contains(&"implausible"), "{:?}", codes(test));
+    }
+}
+
+#[test]
+fn commits_that_wait_are_durable_and_those_that_do_not_by_the_settings_relaxed() {
+    let desk = Desk::new();
+    for (target, options, stamp) in [
+        ("sqlite", "", "durable"),
+        ("postgres", "", "durable"),
+        ("mariadb", "", "durable"),
+        ("postgres", "--workload DL-STREAM", "relaxed"),
+    ] {
+        let run = desk.run(&format!("run {target} {LINE} {options}")).ok().json();
+        let test = run["tests"].as_array().unwrap().last().unwrap();
+        assert_eq!(test["durability"], stamp, "{target}: {:?}, {}", codes(test), run["device_sync"]);
+        assert_eq!(codes(test).contains(&"durability"), stamp == "relaxed", "{target}");
+    }
+    let sheet = desk.run("report kpm --format markdown").ok().stdout;
+    assert!(sheet.contains("Durability") && sheet.contains("relaxed"), "{sheet}");
+    assert!(desk.run("report datasheet").ok().stdout.contains("Durable writes"));
+    assert!(desk.run("report test last:1").ok().stdout.contains("with O_DSYNC"));
+}
