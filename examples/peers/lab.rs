@@ -85,9 +85,19 @@ impl Lab {
 
     /// A private SQLite file.
     pub fn sqlite(directory: &Path) -> Result<Lab> {
+        Lab::embedded("sqlite", directory)
+    }
+
+    /// A private DuckDB file; its library is fetched if it is not there.
+    pub fn duckdb(directory: &Path) -> Result<Lab> {
+        server::fetch("duckdb", None)?;
+        Lab::embedded("duckdb", directory)
+    }
+
+    fn embedded(engine: &str, directory: &Path) -> Result<Lab> {
         let catalog = Catalog::embedded()?;
-        let settings = settings(&catalog, "sqlite")?;
-        let target = Target::Embedded { engine: "sqlite".into(), data_dir: directory.into() };
+        let settings = settings(&catalog, engine)?;
+        let target = Target::Embedded { engine: engine.into(), data_dir: directory.into() };
         Lab::open(catalog, target, directory, None, settings)
     }
 
@@ -99,7 +109,8 @@ impl Lab {
         settings: BTreeMap<String, String>,
     ) -> Result<Lab> {
         let engine = engine::find(target.engine()).ok_or_else(|| failed(target.engine(), "is not compiled in"))?;
-        let file = matches!(target, Target::Embedded { .. }).then(|| directory.join("peers.db"));
+        let file =
+            matches!(target, Target::Embedded { .. }).then(|| directory.join(format!("peers-{}.db", engine.name())));
         let url = server.as_ref().map(PrivateServer::url);
         let label = target.label();
         let to = ConnectTo { target, file: file.clone(), url, password: None, settings: settings.clone() };

@@ -8,11 +8,12 @@ use dbdyno::model::Drive;
 use crate::lab::Lab;
 use crate::pairs::{Comparison, Outcome, Rules, SERVER, interleave};
 use crate::pgbench::Pgbench;
-use crate::{bare_sqlite, barest_routine, drive, failed, pgbench};
+use crate::{bare_duckdb, bare_sqlite, barest_routine, drive, failed, pgbench};
 
 const DATABASE_TARGET: f64 = 3.5;
 const CLIENT_TARGET: f64 = 0.95;
 const SQLITE_TARGET: f64 = 0.95;
+const DUCKDB_TARGET: f64 = 0.97;
 const ROWS25_TARGET: f64 = 1.25;
 /// At most 3 % overhead.
 const HARNESS_TARGET: f64 = 1.0 / 1.03;
@@ -108,6 +109,29 @@ pub fn sqlite(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome
             target: Some(SQLITE_TARGET),
             ours: &mut || drive::run(lab, &selection, 1),
             peer: &mut || bare_sqlite::run(lab, &sql, seconds, one_transaction),
+        };
+        outcomes.push(interleave(rules, comparison)?);
+    }
+    Ok(())
+}
+
+/// Our client loop on DuckDB against a bare loop: a look-up of one row, and an aggregate of the cached table.
+pub fn duckdb(lab: &Lab, rules: &Rules, seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    // Bytes of the values: texts are 16 bytes that point to the rest.
+    let of_row = [8, 4, 4, 4, 4, 4, 8, 4, 4, 16, 16];
+    let keys = lab.loaded.facts_for(&[]).get(ONE_ROW.keys).copied().unwrap_or_default() as u64;
+    let aggregate = "DA-SCAN:cached=yes";
+    for (id, what, keys, widths) in
+        [(ONE_ROW.id, "lookup", keys, &of_row[..]), (aggregate, "aggregate", 0, &[8, 16, 16][..])]
+    {
+        let selection = drive::workload(lab, id, Drive::Client, seconds)?;
+        let sql = drive::statement(&selection)?.with_values(|_| "$1");
+        let comparison = Comparison {
+            name: format!("DuckDB client drive, {what} : bare loop over its C interface, 1 job"),
+            unit: "statements/s",
+            target: Some(DUCKDB_TARGET),
+            ours: &mut || drive::run(lab, &selection, 1),
+            peer: &mut || bare_duckdb::run(lab, &sql, keys, widths, seconds),
         };
         outcomes.push(interleave(rules, comparison)?);
     }

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use dbdyno::error::{Error, Result};
 
+mod bare_duckdb;
 mod bare_sqlite;
 mod barest_routine;
 mod commit;
@@ -30,7 +31,8 @@ use pairs::{Outcome, Rules};
 /// A load takes much longer than a lookup's half.
 const MOST_LOADS: usize = 3;
 
-/// Compares dbdyno with pgbench, with sysbench, with a bare PL/pgSQL loop and with a bare loop over SQLite's C interface.
+/// Compares dbdyno with pgbench, with sysbench, with a bare PL/pgSQL loop and with bare loops over the C interfaces of
+/// SQLite and DuckDB.
 #[derive(Debug, Parser)]
 #[command(name = "peers")]
 struct Args {
@@ -72,6 +74,8 @@ enum What {
     Commit,
     /// SQLite lookup in our client loop against a bare loop
     Sqlite,
+    /// DuckDB lookup and aggregate in our client loop against a bare loop
+    Duckdb,
     /// Our load against pgbench -i
     Load,
     /// MariaDB lookup in both drives against sysbench oltp_point_select
@@ -83,7 +87,7 @@ enum What {
 impl What {
     /// Needs the private PostgreSQL server.
     fn is_on_postgres(self) -> bool {
-        self != What::Sqlite && !self.is_on_mariadb()
+        !matches!(self, What::Sqlite | What::Duckdb) && !self.is_on_mariadb()
     }
     fn is_against_pgbench(self) -> bool {
         self.is_on_postgres() && !matches!(self, What::Harness | What::OwnCost)
@@ -138,6 +142,12 @@ fn measure(args: &Args, directory: &Path, measured: &mut Measured) -> Result<()>
         let lab = Lab::sqlite(directory)?;
         measured.versions.push(format!("SQLite {}", lab.database.version()));
         lookup::sqlite(&lab, &args.rules(args.pairs, None), args.seconds, &mut measured.outcomes)?;
+        lab.close()?;
+    }
+    if args.wants(What::Duckdb) {
+        let lab = Lab::duckdb(directory)?;
+        measured.versions.push(format!("DuckDB {}", lab.database.version()));
+        lookup::duckdb(&lab, &args.rules(args.pairs, None), args.seconds, &mut measured.outcomes)?;
         lab.close()?;
     }
     if args.wants_any(What::is_on_mariadb) {
