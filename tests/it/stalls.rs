@@ -100,9 +100,10 @@ fn a_server_that_stands_still_shows_in_max_and_in_the_series_of_both_drives() {
             let (result, stalled_us) = stand.stalled(drive, None);
             let what = format!("{} {drive:?}: {stalled_us} us, every {}th op", server.engine, result.latency_stride);
             let max_us = result.latency.max_us.unwrap();
-            assert!(max_us >= 0.99 * stalled_us, "{what}: {max_us}");
+            // A process that waits for a processor stops when it gets one, and may read the clock just before.
+            assert!(max_us >= 0.8 * stalled_us, "{what}: {max_us}");
             let in_series = result.series.iter().filter_map(|point| point.max_us).reduce(f64::max).unwrap();
-            assert!(in_series >= 0.99 * stalled_us, "{what}: {in_series}");
+            assert!(in_series >= 0.8 * stalled_us, "{what}: {in_series}");
             let (p99_us, mean_us) = (result.latency.p99_us.unwrap(), result.latency.mean_us.unwrap());
             assert!(
                 p99_us < 0.1 * stalled_us && mean_us < p99_us.max(stalled_us / 100.0),
@@ -119,7 +120,7 @@ fn assert_open_loop(stand: &Stand) {
     let (result, stalled_us) = in_a_calm_moment(|| stand.stalled(Drive::Client, Some(offer)));
     let response = &result.open.as_ref().unwrap().response;
     let (max_us, mean_us) = (result.latency.max_us.unwrap(), result.latency.p50_us.unwrap());
-    assert!(max_us >= 0.99 * (stalled_us - 1e6 / RATE), "{}: {max_us} of {stalled_us}", stand.engine);
+    assert!(max_us >= 0.8 * (stalled_us - 1e6 / RATE), "{}: {max_us} of {stalled_us}", stand.engine);
     // The op that met the stall waits longest; each later one was due later and waits for the ones before.
     let late = (0..).map(|n| max_us - f64::from(n) * (1e6 / RATE - mean_us)).take_while(|us| *us > mean_us);
     let mut expected: Vec<f64> = late.collect();
