@@ -23,6 +23,10 @@ select getvariable('dbdyno_commits') as commits,
 -- a gauge: every commit to a file waits until its log is synced; DuckDB has no setting for it
 select (count(*) > 0)::integer as durable from duckdb_databases() where database_name = 'dbdyno' and path is not null
 
+-- name: pay.work
+-- what is put off: the log is copied into the file
+select 'checkpoint dbdyno' as statement
+
 -- name: settings.engine
 select name, value from duckdb_settings()
  where name in ('memory_limit', 'threads', 'checkpoint_threshold', 'max_temp_directory_size', 'preserve_insertion_order',

@@ -69,6 +69,24 @@ select (@@global.innodb_flush_log_at_trx_commit = 3
 -- a gauge: 1 if the server instruments every statement, also each within a routine
 select @@global.performance_schema as instruments
 
+-- name: counters.debt
+-- Gauges of what is put off: changed pages that are not written, log since the last checkpoint, and transactions whose old
+-- versions of rows are not purged.
+select
+  max(case variable_name when 'INNODB_BUFFER_POOL_PAGES_DIRTY' then variable_value end) as debt_dirty_blocks,
+  max(case variable_name when 'INNODB_CHECKPOINT_AGE' then variable_value end) as debt_log_bytes,
+  max(case variable_name when 'INNODB_HISTORY_LIST_LENGTH' then variable_value end) as debt_undo
+from information_schema.global_status
+where variable_name in ('INNODB_BUFFER_POOL_PAGES_DIRTY', 'INNODB_CHECKPOINT_AGE', 'INNODB_HISTORY_LIST_LENGTH')
+
+-- name: pay.hurry
+-- With these at 0 the page cleaner writes all changed pages, as fast as it may.
+select 'set global innodb_max_dirty_pages_pct_lwm = 0' as hurry,
+  concat('set global innodb_max_dirty_pages_pct_lwm = ', @@global.innodb_max_dirty_pages_pct_lwm) as calm
+union all
+select 'set global innodb_max_dirty_pages_pct = 0',
+  concat('set global innodb_max_dirty_pages_pct = ', @@global.innodb_max_dirty_pages_pct)
+
 -- name: settings.server
 -- every setting that differs from its default; of those that are any text, which may be a password or a path, these only
 select lower(variable_name) as name, global_value as value

@@ -81,6 +81,25 @@ select w.wal_bytes, w.wal_records,
 from pg_stat_wal w,
   (select sum(fsyncs) as syncs, sum(fsync_time) as sync_ms from pg_stat_io where object = 'wal' and context = 'normal') i
 
+-- name: counters.debt
+-- gauges of what is put off: log since the last checkpoint began, and dead rows of our own tables, which a vacuum removes
+select pg_current_wal_lsn() - (pg_control_checkpoint()).redo_lsn as debt_log_bytes,
+  (select sum(pg_stat_get_dead_tuples(c.oid)) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+   where n.nspname = 'dbdyno' and c.relkind = 'r') as debt_dead_rows
+
+-- name: pay.work
+-- statements that do what is put off; a checkpoint takes a superuser, from version 15 on a member of pg_checkpoint
+select statement
+from (select 1 as place, format('vacuum %I.%I', n.nspname, c.relname) as statement
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = 'dbdyno' and c.relkind = 'r' and pg_stat_get_dead_tuples(c.oid) > 0
+      union all
+      select 2, 'checkpoint'
+      from pg_roles
+      where rolname = current_user
+        and (rolsuper or coalesce(pg_has_role(to_regrole('pg_checkpoint'), 'usage'), false))) as work
+order by place, statement
+
 -- name: settings.server
 -- every setting that differs from its default; of those that are any text, which may be a password or a path, these only
 select name, setting || coalesce(' ' || unit, '') as value

@@ -10,6 +10,10 @@ select sqlite_version() as version
 select synchronous >= 2 and journal_mode not in ('off', 'memory') as durable
 from pragma_synchronous, pragma_journal_mode
 
+-- name: pay.work
+-- what is put off: the log is copied into the file
+select 'pragma wal_checkpoint(truncate)' as statement
+
 -- name: settings.pragmas
 -- of the session that asks; jobs' sessions are opened with the same settings
 select 'journal_mode' as name, journal_mode as value from pragma_journal_mode

@@ -63,6 +63,7 @@ pub(crate) fn result() -> TestResult {
         second_value: None,
         verdict: Verdict::from_reasons(vec![]),
         durability: None,
+        lasting: None,
         first_error: None,
         facts: [("small_rows".to_string(), 32_000.0)].into(),
     }

@@ -13,6 +13,7 @@ pub(crate) mod fixture;
 pub mod heatmap;
 pub mod interval;
 pub mod kpm;
+pub mod lasting;
 pub mod limiter;
 pub mod littles_law;
 pub mod noise;

@@ -57,7 +57,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The level that adds most; none if there is no spread at all.
+    /// The level that adds most; none if nothing spreads.
     pub fn largest(&self) -> Option<Level> {
         let known = Level::ALL.into_iter().zip(self.parts).filter_map(|(level, part)| Some((level, part?)));
         known.filter(|(_, part)| *part > 0.0).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(level, _)| level)

@@ -97,8 +97,8 @@ impl Checking<'_> {
             self.compare("rows", self.value(expected, self.facts)?, rows.rows.len() as f64)?;
         }
         for (column, expected) in &answer.sums {
-            let sum = sum(&rows, column)
-                .ok_or_else(|| self.wrong(format!("there is no numeric column {}", quote(column))))?;
+            let sum =
+                sum(&rows, column).ok_or_else(|| self.wrong(format!("numeric column {} is missing", quote(column))))?;
             self.compare(&format!("sum of {column}"), self.value(expected, self.facts)?, sum)?;
         }
         Ok(())

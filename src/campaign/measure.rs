@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::debt::Debtor;
 use super::evict::Evictor;
 use super::probing::Probing;
 use super::schedule::{self, Answers, Leg, Turn};
 use super::sync::SyncProbe;
 use super::{Event, Sink};
 use crate::analysis::promise::{Trial, next_offer};
-use crate::analysis::{self, JudgeContext, durability};
+use crate::analysis::{self, JudgeContext, durability, lasting};
 use crate::engine::Database;
 use crate::error::{Error, Result};
 use crate::host::processors;
@@ -37,6 +38,8 @@ pub struct Measuring<'a> {
     pub prepare: &'a dyn Fn(&Selection, Answers) -> Result<Evictor>,
     /// The database's device, if it is known and the plan has commits.
     pub sync: Option<&'a SyncProbe>,
+    /// Who makes the database do what a test has left, if that can be had and the plan has commits.
+    pub debtor: Option<&'a Debtor<'a>>,
     pub events: &'a Sink<'a>,
 }
 
@@ -218,7 +221,7 @@ impl Measuring<'_> {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
             events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
         };
-        let run = || runner::run_test(&context, spec, &mut |reading| probing.read(reading), &mut progress);
+        let run = || runner::run_test(&context, spec, &mut |reading| probing.read(reading, self.debtor), &mut progress);
         let (outcome, evicted) = evictor.around(run);
         let tell = |result: &mut TestResult| {
             if !spec.selection.workload.evict.is_empty() {
@@ -261,6 +264,8 @@ impl Measuring<'_> {
         reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
         result.verdict = Verdict::from_reasons(reasons);
         result.durability = durability::stamp(&result, device_per_s);
+        let commits = selection.parts.iter().any(|part| part.commits);
+        result.lasting = commits.then(|| lasting::lasting(&result)).flatten();
         result
     }
 

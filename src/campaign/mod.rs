@@ -7,7 +7,8 @@ use crate::error::Error;
 use crate::model::{LoadResult, Selection, TestResult};
 
 pub mod answers;
-pub mod evict;
+pub mod debt;
+mod evict;
 pub mod measure;
 pub mod overhead;
 pub mod platform;

@@ -1,5 +1,6 @@
 //! What measuring needs of a platform: its data, loaded and locked, its caches warmed, its counters read.
 
+use super::debt::Debtor;
 use super::evict::{self, Evictor};
 use super::measure::Measuring;
 use super::platform::Platform;
@@ -56,6 +57,7 @@ pub(super) fn prepared<'p, T>(
         in_process: platform.engine.capabilities().in_process,
         prepare: &|_, _| Ok(Evictor::default()),
         sync: sync.as_ref().map(|(probe, _)| probe),
+        debtor: None,
         events: campaign.events,
     };
     if !platform.engine.is_target() {
@@ -91,7 +93,8 @@ pub(super) fn prepared<'p, T>(
             evictor(campaign, &site, selection)
         })
     };
-    let measuring = Measuring { facts: &facts, prepare: &prepare, ..measuring };
+    let debtor = Debtor::open(campaign, platform);
+    let measuring = Measuring { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
     work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)
 }
 

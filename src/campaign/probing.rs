@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::debt::Debtor;
 use super::{Event, Platform, Sink};
 use crate::catalog::Catalog;
 use crate::error::Result;
@@ -16,6 +17,8 @@ pub struct Probing<'a> {
     disclosure: Disclosure,
     block_setting: Option<&'static str>,
     failures: Failures<'a>,
+    /// The last two settled readings: of the begin and the end of a test that has just ended.
+    settled: [Counters; 2],
 }
 
 impl<'a> Probing<'a> {
@@ -42,7 +45,8 @@ impl<'a> Probing<'a> {
         for (block, why) in probe::disclose(session.as_mut(), &blocks, can.product, &mut disclosure) {
             failures.tell(&format!("{block}: {why}"));
         }
-        Ok(Probing { probes, disclosure, block_setting: can.block_setting, failures })
+        let settled = Default::default();
+        Ok(Probing { probes, disclosure, block_setting: can.block_setting, failures, settled })
     }
 
     /// Opens the session by which the database's counters are read. Not before the data is loaded: an engine may
@@ -55,7 +59,7 @@ impl<'a> Probing<'a> {
         let session = database.session().map_err(|error| error.at(platform.label()))?;
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
-        self.read(Reading::AtOnce); // what cannot be read is told before the first test, not in it
+        self.read(Reading::AtOnce, None); // what cannot be read is told before the first test, not in it
         Ok(())
     }
 
@@ -69,14 +73,31 @@ impl<'a> Probing<'a> {
         self.disclosure.get("settings", self.block_setting?)?.parse().ok()
     }
 
-    /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out.
-    pub fn read(&mut self, reading: Reading) -> (Counters, f64) {
-        if reading == Reading::Settled {
+    /// All counters now, and what reading cost in ms. A probe that fails leaves its counters out. A reading after the
+    /// pay-back needs a `debtor`; it is empty without one, and if the work could not be done.
+    pub fn read(&mut self, reading: Reading, debtor: Option<&Debtor<'_>>) -> (Counters, f64) {
+        let pay_back_s = match (reading, debtor) {
+            (Reading::PaidBack, None) => return Default::default(),
+            (Reading::PaidBack, Some(debtor)) => match debtor.pay_back(&self.settled[0], &self.settled[1]) {
+                Ok(pay_back_s) => Some(pay_back_s),
+                Err(error) => {
+                    self.failures.tell(&format!("pay-back: {error}"));
+                    return Default::default();
+                }
+            },
+            _ => None,
+        };
+        if reading != Reading::AtOnce {
             self.probes.settle();
         }
-        let reading = self.probes.read();
-        reading.failed.iter().for_each(|(probe, why)| self.failures.tell(&format!("{probe}: {why}")));
-        (reading.counters, reading.cost_ms)
+        let mut read = self.probes.read();
+        read.failed.iter().for_each(|(probe, why)| self.failures.tell(&format!("{probe}: {why}")));
+        pay_back_s.into_iter().for_each(|pay_back_s| read.counters.set("pay_back_s", pay_back_s));
+        if reading == Reading::Settled {
+            self.settled.swap(0, 1);
+            self.settled[1] = read.counters.clone();
+        }
+        (read.counters, read.cost_ms)
     }
 }
 

@@ -62,7 +62,7 @@ fn answer(entry: &Entry, engine: &str) -> Vec<String> {
 fn block(entry: &Entry, engine: &str, short: &str, binds: Option<&BTreeSet<&str>>) -> Vec<String> {
     let Some(found) = entry.blocks.resolve(engine, &entry.workload.id, short) else {
         return vec![format!(
-            "there is no block '{}.{short}' or '{short}' for {engine}, and no 'unsupported' or 'undrivable' says why",
+            "block '{}.{short}' or '{short}' is missing for {engine}, and no 'unsupported' or 'undrivable' says why",
             entry.workload.id
         )];
     };
@@ -118,7 +118,7 @@ fn around(entry: &Entry, engines: &[&str]) -> Vec<String> {
         let block = |(engine, name): (_, &String)| Some((engine, entry.blocks.resolve(engine, &workload.id, name)?));
         let found: Vec<_> = pairs.filter_map(block).collect();
         match found.is_empty() && !engines.is_empty() {
-            true => Some(format!("there is no block {} for any engine", quote(short))),
+            true => Some(format!("block {} is missing for every engine", quote(short))),
             false => found.into_iter().find_map(|(engine, block)| names(entry, engine, block, &["jobs"])),
         }
     };

@@ -143,7 +143,7 @@ fn value(setting: &Setting, id: &str, sizes: &Facts) -> std::result::Result<Stri
         Setting::ByProfile(texts) => texts
             .get(id)
             .or_else(|| texts.get(OTHER))
-            .ok_or_else(|| format!("there is no value for profile {id}, and none for '{OTHER}' profiles"))?,
+            .ok_or_else(|| format!("a value is missing for profile {id} and for '{OTHER}' profiles"))?,
     };
     filled(text, sizes)
 }
@@ -203,6 +203,6 @@ mod tests {
         let open = refused(SIZES, "cache = '{{cache_mb'\n");
         assert!(open.starts_with("lite.toml:1: cache: '{{' is not closed"), "{open}");
         let none = refused(SIZES, "[cache]\nA = '1'\n");
-        assert!(none.contains("there is no value for profile B"), "{none}");
+        assert!(none.contains("a value is missing for profile B"), "{none}");
     }
 }

@@ -54,7 +54,7 @@ pub struct Suite {
 pub struct SuiteEntry {
     /// Id, alias, or either with parameters: `SRV-QUERY1:org=heap`.
     pub workload: Option<String>,
-    /// Why there is no workload. Exactly one of `workload` and `none` is given.
+    /// Why the workload is missing. Exactly one of `workload` and `none` is given.
     pub none: Option<String>,
     /// Code of the test in the publication, which reports show.
     pub code: Option<String>,

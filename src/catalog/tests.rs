@@ -71,7 +71,7 @@ fn broken_files_are_named_with_their_line() {
     let bind = refused(GROUP, &SQL.replace(":key", ":id"));
     assert!(bind.contains("group.toml:5: T-ONE:") && bind.contains("binds :id, which is not declared"), "{bind}");
     let block = refused(GROUP, &SQL.replace("T-ONE.get", "T-ONE.fetch"));
-    assert!(block.contains("group.toml:5: T-ONE: there is no block 'T-ONE.get' or 'get' for lite"), "{block}");
+    assert!(block.contains("group.toml:5: T-ONE: block 'T-ONE.get' or 'get' is missing for lite"), "{block}");
     let fact = refused(&GROUP.replace("small_rows", "small_row"), SQL);
     assert!(fact.contains("'small_row', which is neither a parameter nor a fact"), "{fact}");
 }
@@ -197,7 +197,7 @@ fn what_an_engine_cannot_do_stands_in_its_own_file() {
     assert_eq!(workload.params[0].unavailable_on("lite", "heap"), Some("no heaps"));
     for (right, wrong, message) in [
         ("[T-ONE]", "[T-TWO]", "lite.toml:4: T has no workload 'T-TWO'; see group.toml beside it"),
-        ("default.org", "default.orq", "lite.toml:1: every: there is no parameter 'orq'"),
+        ("default.org", "default.orq", "lite.toml:1: every: unknown parameter 'orq'"),
         ("org.heap", "org.heapp", "group.toml:5: T-ONE: 'unavailable' names org=heapp, which is not an allowed value"),
         ("undrivable", "undriveable", "lite.toml:6: unknown field `undriveable`"),
     ] {

@@ -174,7 +174,7 @@ impl OnEngine {
             let params = workloads.iter_mut().flat_map(|workload| &mut workload.params);
             let params: Vec<&mut Param> = params.filter(|param| param.name == *name).collect();
             if params.is_empty() {
-                return Err(format!("there is no parameter '{name}'"));
+                return Err(format!("unknown parameter '{name}'"));
             }
             for param in params {
                 param.engine_default.extend(self.default.get(name).map(|value| (engine.into(), value.clone())));

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 mod campaign;
+mod shared;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::values::{Label, Percent, Seconds};
+use super::values::Seconds;
 use crate::model::{AskedRamp, AskedRate, Precision, Promise};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
 pub use campaign::CampaignArgs;
+pub use shared::{DataArgs, LimitArgs, NameArgs, OutputArgs, SelectionArgs};
 
 /// More ops per job are a typing error.
 const MOST_OPS: u64 = 1_000_000_000_000_000;
@@ -245,15 +247,11 @@ pub struct ReportArgs {
     /// Only the test with this number
     #[arg(long, value_name = "N")]
     pub test: Option<u32>,
-    /// File to write [default: standard output]
-    #[arg(long, short)]
-    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub out: OutputArgs,
     /// Licences and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook'; may be given several times
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
-    /// Language of the report: en or de; csv and json are always English
-    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
-    pub language: Language,
 }
 
 /// Arguments of `compare`.
@@ -262,22 +260,13 @@ pub struct CompareArgs {
     /// Ids, names or 'last'; the first is the base
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost: 5%. Figures without an
-    /// interval are undecided: they pass, and a line says how many
-    #[arg(long, value_name = "PERCENT")]
-    pub fail_below: Option<Percent>,
-    /// Also write the result as JUnit XML, with the same limit [default limit: 0%]
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub limit: LimitArgs,
     /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may be repeated
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
-    /// File to write [default: standard output]
-    #[arg(long, short)]
-    pub output: Option<PathBuf>,
-    /// Language: en or de; csv and json are always English
-    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
-    pub language: Language,
+    #[command(flatten)]
+    pub out: OutputArgs,
 }
 
 /// What is made anew for each block.
@@ -322,15 +311,8 @@ pub struct TargetArgs {
     // Names, schemes and password sources are those of the engines that are compiled in.
     #[arg(default_value = super::target::usual(), help = super::target::help())]
     pub target: String,
-    /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the suite's]
-    #[arg(long, value_name = "GB", allow_hyphen_values = true)]
-    pub size: Option<f64>,
-    /// Size profile, XS to XL: settings of a private server [default: the suite's]
-    #[arg(long, value_name = "NAME")]
-    pub profile: Option<String>,
-    /// Where private databases live: chooses the storage under test
-    #[arg(long, value_name = "DIR")]
-    pub data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub data: DataArgs,
     /// Directory with the binaries of a private server, or with the library of an engine that loads one
     #[arg(long, value_name = "DIR")]
     pub server_bin: Option<PathBuf>,
@@ -340,18 +322,8 @@ pub struct TargetArgs {
     /// Keep the private server or file, and print how to connect
     #[arg(long)]
     pub keep: bool,
-    /// Seed of data and keys
-    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
-    pub seed: u32,
-    /// Suite of workloads; may be given several times
-    #[arg(long, value_name = "NAME")]
-    pub suite: Vec<String>,
-    /// Workload by id or alias, with parameters: ID[:param=value,...]; may be given several times
-    #[arg(long, value_name = "ID")]
-    pub workload: Vec<String>,
-    /// Where the loop runs [default: the engine's]
-    #[arg(long, value_enum)]
-    pub drive: Option<DriveArg>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
     /// An engine without a database will do.
     #[arg(skip)]
     pub without_database: bool,
@@ -406,12 +378,8 @@ pub struct RunArgs {
     /// Factor for the windows and the fixed work of the suites: 0.1 = a tenth of the time
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub time_scale: Option<f64>,
-    /// Name of the run
-    #[arg(long, value_name = "TEXT")]
-    pub name: Option<String>,
-    /// Label of the run; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub label: Vec<Label>,
+    #[command(flatten)]
+    pub naming: NameArgs,
     /// Also write a report to this file: a page (.html), or datasheet and KPM report (.md, .csv, .json, .txt)
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

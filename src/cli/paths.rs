@@ -38,7 +38,7 @@ pub fn check_parent(path: &Path, option: &str) -> Result<()> {
     match parent.try_exists() {
         Ok(false) => Err(Error::target(
             path.display().to_string(),
-            format!("there is no directory {}", excerpt(&parent.to_string_lossy())),
+            format!("directory {} does not exist", excerpt(&parent.to_string_lossy())),
         )
         .advise(format!("create it, or choose another place with {option}"))),
         // Whatever else is wrong with it shows when it is used.

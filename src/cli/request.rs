@@ -41,7 +41,7 @@ const LEAST_TIME_SCALE: f64 = 0.000_001;
 /// Unknown engine, suite or profile; an impossible size.
 pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
     let place = target::Where {
-        data_dir: paths::data_dir(args.data_dir.as_ref()),
+        data_dir: paths::data_dir(args.data.data_dir.as_ref()),
         server_bin: args.server_bin.clone(),
         port: args.port,
         without_database: args.without_database,
@@ -50,15 +50,15 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
     let suites = suites(args);
     let first = suites.first().map(|name| catalog.suite(name)).transpose()?;
     let profile = profile(catalog, args, first)?;
-    let given_gb = args.size.or(size_of_suite(args, first));
+    let given_gb = args.data.size.or(size_of_suite(args, first));
     let size_gb = given_gb.unwrap_or(profile.size_gb);
     check_size(size_gb)?;
     let plan = plan::Request {
         suites,
-        workloads: args.workload.clone(),
-        drive: args.drive.map(drive),
+        workloads: args.selection.workload.clone(),
+        drive: args.selection.drive.map(drive),
         size_gb: Some(size_gb),
-        seed: u64::from(args.seed),
+        seed: u64::from(args.data.seed),
         ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };
     Ok(Request {
@@ -82,8 +82,8 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
 /// # Errors
 /// As [`of_target`]; an impossible name, label or time.
 pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
-    check_name(args.name.as_deref())?;
-    let labels = labels(&args.label)?;
+    check_name(args.naming.name.as_deref())?;
+    let labels = labels(&args.naming.label)?;
     let request = of_target(catalog, &args.target)?;
     let duration_s = args.duration.map(|duration| duration.0);
     duration_s.map_or(Ok(()), check_duration)?;
@@ -112,7 +112,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         Some(FreshArg::Server) => Fresh::Server,
         Some(FreshArg::Data) => Fresh::Data,
     };
-    Ok(Request { plan, fresh, name: args.name.clone(), labels, ..request })
+    Ok(Request { plan, fresh, name: args.naming.name.clone(), labels, ..request })
 }
 
 /// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it
@@ -204,15 +204,15 @@ fn labels(given: &[Label]) -> Result<BTreeMap<String, String>> {
 
 /// The suites asked for; the default one if no workload is named either.
 fn suites(args: &TargetArgs) -> Vec<String> {
-    match (args.suite.is_empty(), args.workload.is_empty()) {
+    match (args.selection.suite.is_empty(), args.selection.workload.is_empty()) {
         (true, true) => vec![DEFAULT_SUITE.to_string()],
-        _ => args.suite.clone(),
+        _ => args.selection.suite.clone(),
     }
 }
 
 fn profile<'a>(catalog: &'a Catalog, args: &TargetArgs, suite: Option<&Suite>) -> Result<&'a Profile> {
     let of_suite = suite.and_then(|suite| suite.profile.as_deref());
-    catalog.profile(args.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
+    catalog.profile(args.data.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
 }
 
 /// The profile that a suite runs with if the user names none, and the nominal size.
@@ -229,7 +229,7 @@ pub fn of_suite<'a>(catalog: &'a Catalog, suite: &Suite) -> Result<(&'a Profile,
 fn size_of_suite(args: &TargetArgs, suite: Option<&Suite>) -> Option<f64> {
     let suite = suite?;
     let own = suite.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
-    let is_own = args.profile.as_ref().is_none_or(|profile| profile.eq_ignore_ascii_case(own));
+    let is_own = args.data.profile.as_ref().is_none_or(|profile| profile.eq_ignore_ascii_case(own));
     suite.size_gb.filter(|_| is_own)
 }
 

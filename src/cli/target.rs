@@ -96,7 +96,7 @@ fn existing(url: &str, scheme: &str, rest: &str) -> Result<(Target, &'static dyn
     let speaks = |engine: &&&dyn Engine| engine.capabilities().url_schemes.contains(&scheme);
     let engine = *ENGINES.iter().find(speaks).ok_or_else(|| {
         let schemes: Vec<_> = ENGINES.iter().flat_map(|engine| engine.capabilities().url_schemes).copied().collect();
-        Error::usage("TARGET", format!("there is no engine for URLs of the scheme {}", quoted(scheme)))
+        Error::usage("TARGET", format!("no engine takes URLs of the scheme {}", quoted(scheme)))
             .advise(format!("known: {}", schemes.join(", ")))
     })?;
     match password(rest) {

@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(stalls.take(1000, 0.01), 0, "nothing is usual yet");
         stalls.look(100, 1_100_000);
         stalls.look(99, 3_900_000);
-        assert_eq!(stalls.take(1000, 0.01), 0, "four times as long as usual is no stall");
+        assert_eq!(stalls.take(1000, 0.01), 0, "four times as long as usual is not a stall");
         stalls.look(100, 501_000_000);
         stalls.look(100, 11_000_000);
         assert_eq!(stalls.take(1000, 0.01), 500_010_000);

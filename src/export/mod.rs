@@ -46,7 +46,7 @@ pub fn refusal(catalog: &Catalog, engine: &dyn Engine) -> Option<Error> {
         return Some(Error::usage(engine.name(), what).advise("run them with 'dbdyno run'"));
     }
     catalog.export_blocks(engine.name()).is_empty().then(|| {
-        Error::usage(format!("catalog/export/{}.sql", engine.name()), "there is no such file")
+        Error::usage(format!("catalog/export/{}.sql", engine.name()), "the file does not exist")
             .advise("write one as those of other engines in that folder")
     })
 }
@@ -97,7 +97,7 @@ impl Export<'_> {
     fn block(&self, name: &str) -> Result<&Block> {
         self.catalog.export_blocks(self.engine.name()).iter().find(|block| block.name == name).ok_or_else(|| {
             let place = format!("catalog/export/{}.sql", self.engine.name());
-            Error::usage(place, format!("there is no block {}", quote(name)))
+            Error::usage(place, format!("block {} is missing", quote(name)))
         })
     }
 
@@ -122,7 +122,7 @@ impl Export<'_> {
     fn text(&self, name: &str) -> Result<&str> {
         self.catalog
             .export_text(name)
-            .ok_or_else(|| Error::usage(format!("catalog/export/{name}"), "there is no such file"))
+            .ok_or_else(|| Error::usage(format!("catalog/export/{name}"), "the file does not exist"))
     }
 }
 

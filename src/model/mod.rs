@@ -33,8 +33,8 @@ pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKi
 pub use ramp::{AskedRamp, Ramp};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    DeviceSync, Durability, JobFigures, LatencySummary, LoadResult, Moment, OpenLoop, OwnLoop, PartFigures, RunRecord,
-    RunStatus, SeriesPoint, Snapshot, Tally, TestResult,
+    DeviceSync, Durability, JobFigures, Lasting, LastingState, LatencySummary, LoadResult, Moment, OpenLoop, OwnLoop,
+    PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally, TestResult,
 };
 pub use sentence::Sentence;
 pub use target::Target;

@@ -23,7 +23,7 @@ pub enum Ramp {
 }
 
 impl Ramp {
-    /// Most jobs that a step has; 0 if there is no step.
+    /// Most jobs that a step has; 0 without steps.
     pub fn most_jobs(&self) -> u32 {
         match self {
             Ramp::Fixed(numbers) => numbers.iter().copied().max().unwrap_or(0),

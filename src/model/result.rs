@@ -119,13 +119,16 @@ pub enum Moment {
     WindowClose,
     /// After all jobs ended and the database flushed its counters.
     End,
+    /// After the database has done what the test had left it to do, as far as it could be made to.
+    Paid,
 }
 
 /// All probes at one moment: cumulative counters, database and operating system together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     pub moment: Moment,
-    /// Seconds since the gate opened; 0 for [`Moment::Begin`], which comes before it.
+    /// Seconds since the gate opened; 0 for [`Moment::Begin`], which comes before it. [`Moment::Paid`] has that of the end of
+    /// the jobs: how long it took is its counter `pay_back_s`.
     pub t_s: f64,
     pub counters: Counters,
     /// What a snapshot cost, in milliseconds.
@@ -219,6 +222,9 @@ pub struct TestResult {
     /// Of a test that committed; none where the device is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
+    /// Of a test that committed, where the database tells what it puts off, or could be made to do it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasting: Option<Lasting>,
     /// First error message seen, if any (never with a password).
     pub first_error: Option<String>,
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
@@ -372,6 +378,44 @@ impl Durability {
     }
 }
 
+/// Whether a rate lasts that was measured while the database put work off: blocks to be written, log that a recovery would
+/// read, dead rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Lasting {
+    pub state: LastingState,
+    /// Seconds in which the database did what the test had left, as fast as it could; absent if nothing was left, or not all of
+    /// it was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pay_back_s: Option<f64>,
+    /// The KPM, in its unit, if no op is done in the time of the pay-back: what lasts at least. Absent for a burst, and for
+    /// times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kpm_value: Option<f64>,
+}
+
+/// How the work that a test put off ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LastingState {
+    /// Nothing worth mentioning was left at the end of the test.
+    Sustained,
+    /// It was done after the test, and its time is known.
+    Accounted,
+    /// It was not done: nobody knows how long the rate lasts.
+    Burst,
+}
+
+impl LastingState {
+    /// As stored and printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            LastingState::Sustained => "sustained",
+            LastingState::Accounted => "accounted",
+            LastingState::Burst => "burst",
+        }
+    }
+}
+
 /// A run without its tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -487,6 +531,7 @@ impl TestResult {
             second_value: None,
             verdict: Verdict::from_reasons(Vec::new()),
             durability: None,
+            lasting: None,
             first_error: None,
             facts: BTreeMap::new(),
         }

@@ -233,7 +233,7 @@ impl HarnessBlocks<'_> {
     fn get(&self, name: &str) -> Result<&Block> {
         self.blocks.get(name).copied().ok_or_else(|| {
             let place = format!("catalog/harness/{}.sql", self.engine);
-            Error::usage(place, format!("there is no block {}", quote(name))).advise("the database drive needs it")
+            Error::usage(place, format!("block {} is missing", quote(name))).advise("the database drive needs it")
         })
     }
     /// `call-function`, else `call` for both kinds.

@@ -15,7 +15,7 @@ mod sql;
 mod system;
 mod watch;
 
-pub use sql::{SqlProbe, disclose};
+pub use sql::{SqlProbe, disclose, take};
 pub use watch::{Pace, Round, Watch};
 
 /// A source of counters.

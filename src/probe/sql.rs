@@ -75,7 +75,7 @@ impl Probe for SqlProbe {
 }
 
 /// Takes every column of the first row that is a number.
-fn take(rows: &Rows, counters: &mut Counters) {
+pub fn take(rows: &Rows, counters: &mut Counters) {
     let Some(row) = rows.rows.first() else { return };
     for (name, value) in rows.columns.iter().zip(row) {
         if let Some(number) = value.as_deref().and_then(|text| text.parse::<f64>().ok()) {

@@ -115,7 +115,7 @@ fn cell(definition: &Definition, line: &Line<'_>, table: &mut Table) -> Cell {
 }
 
 fn derived(line: &Line<'_>, id: &str) -> Result<f64, Sentence> {
-    let figure = line.derived.figure(id).ok_or_else(|| Sentence::quoted(format!("there is no figure {id}")))?;
+    let figure = line.derived.figure(id).ok_or_else(|| Sentence::quoted(format!("unknown figure {id}")))?;
     figure.value.clone()
 }
 

@@ -2,8 +2,8 @@
 
 use super::columns::{Line, RATE, no_mean, percentile_ms, table};
 use super::document::{Block, Cell, Column, Document, Section, Table};
-use super::kpm_columns::{self, DURABILITY, GENERAL, QUERIES, READS, TIMES, TRANSACTIONS, durability};
-use super::{Input, Language, Report, RunTests, spread};
+use super::kpm_columns::{self, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS, durability};
+use super::{Input, Language, Report, RunTests, lasting, spread};
 use crate::analysis::derive;
 use crate::analysis::ramp::{self, Repeated};
 use crate::catalog::Form;
@@ -89,6 +89,10 @@ fn blocks(input: &Input, group: &str, unit: &str) -> Vec<Block> {
     let mut columns = columns(form).concat();
     if lines.iter().any(|line| durability(line).is_some()) {
         columns.insert(columns.len() - 2, DURABILITY);
+    }
+    if lines.iter().any(|line| lasting::of(line.test).is_some()) {
+        let before_end = columns.len() - 2;
+        columns.splice(before_end..before_end, LASTING);
     }
     if lines.iter().any(|line| line.times > 1) {
         // Before interval and verdict.

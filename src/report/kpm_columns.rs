@@ -2,6 +2,7 @@
 
 use super::columns::{Definition, Line, RATE, Source, percentile_ms};
 use super::document::{Cell, Digits};
+use super::lasting;
 use crate::model::{Durability, Sentence, params};
 
 /// Percent with one decimal.
@@ -75,6 +76,11 @@ pub const DURABILITY: Definition = plain("Durability", 2, |line| match durabilit
     Some(stamp) => Cell::text(line.language.phrase(stamp.name())),
     None => Cell::Empty,
 });
+/// The KPM less the time of the pay-back, and that time, where tests are known to last or not.
+pub const LASTING: [Definition; 2] = [
+    plain("Sustained", 3, lasting::cell),
+    Definition { name: "Pay-back", unit: "s", priority: 4, source: Source::Plain(lasting::pay_back_cell) },
+];
 /// How often a test was run, where some were repeated: figures are those of the median one.
 pub const TIMES: Definition = plain("Times", 3, |line| Cell::count(line.times as u32));
 const CI: Definition =

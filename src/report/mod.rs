@@ -12,6 +12,7 @@ pub mod format;
 pub mod heatmap;
 pub mod kpm;
 pub mod kpm_columns;
+mod lasting;
 mod open_loop;
 pub mod page;
 pub mod platform;

@@ -53,7 +53,7 @@ pub fn sections(input: &Input) -> Vec<Section> {
     let section = |table: Table| Section { title: table.name.clone(), blocks: vec![Block::Table(table)] };
     let mut sections: Vec<Section> = tables.map(section).chain(contradictions(input)).collect();
     if sections.is_empty() {
-        let text = input.language.phrase("Nothing is disclosed: there is no run.");
+        let text = input.language.phrase("Nothing is disclosed: the file holds no run.");
         sections.push(Section::new(input.language, "Platform", vec![Block::Paragraph(text)]));
     }
     sections

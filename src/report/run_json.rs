@@ -10,8 +10,9 @@ use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
-    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, LatencySummary, LoadResult, OwnLoop,
-    PartFigures, Precision, Provenance, Published, RunKind, RunRecord, RunStatus, SeriesPoint, Status, Verdict,
+    self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, Lasting, LatencySummary, LoadResult,
+    OwnLoop, PartFigures, Precision, Provenance, Published, RunKind, RunRecord, RunStatus, SeriesPoint, Status,
+    Verdict,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -150,6 +151,8 @@ struct Test<'a> {
     /// Of a test that committed.
     #[serde(skip_serializing_if = "Option::is_none")]
     durability: Option<Durability>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sustained: Option<Lasting>,
     published: Option<&'a Published>,
 }
 
@@ -207,6 +210,7 @@ impl<'a> Test<'a> {
             series: test.series().iter().map(Second::of).collect(),
             verdict: test.verdict(),
             durability: result.and_then(|result| result.durability),
+            sustained: result.and_then(|result| result.lasting),
             published: printed.map(|printed| &printed.published),
         }
     }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::columns::{Line, RATE, kpm, no_interval, no_mean, no_percentile};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
 use super::kpm::parts_table;
+use super::lasting;
 use super::test_charts::{Curve, distribution, tracks};
 use super::{Input, Language, Report, Subject, about, platform};
 use crate::analysis::claims::{self, Checked, Outcome};
@@ -61,6 +62,7 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
         part("Test", vec![Block::Facts(facts(language, run, test)), Block::Table(figures(language, run, test))]),
         part("Verdict", table(reasons(language, test))),
         part("Second by second", charts.into_iter().map(Block::Chart).collect()),
+        part("Burst and sustained", lasting::blocks(language, &subject, test)),
         part("Metrics", table(metrics(language, test))),
         part("Contract and cross-check", claims(language, run, test)),
         part("Parts", parts(language, run, test)),
@@ -296,6 +298,7 @@ fn snapshots(language: Language, test: &Test) -> Table {
             Moment::WindowOpen => "window opens",
             Moment::WindowClose => "window closes",
             Moment::End => "end",
+            Moment::Paid => "paid back",
         };
         let (at, cost) = (table.unjudged(Ok(snapshot.t_s)), table.unjudged(Ok(snapshot.cost_ms)));
         let count = u32::try_from(snapshot.counters.0.len()).unwrap_or(u32::MAX);

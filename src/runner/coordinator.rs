@@ -27,6 +27,8 @@ pub enum Reading {
     AtOnce,
     /// Before the jobs start and after they ended: all that was done before counts, also where the database is slow to tell.
     Settled,
+    /// After the database has done what the jobs left it to do; empty where nobody can make it do that.
+    PaidBack,
 }
 
 /// Told once a second.
@@ -232,9 +234,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         let reading = match moment {
             Moment::Begin | Moment::End => Reading::Settled,
             Moment::WindowOpen | Moment::WindowClose => Reading::AtOnce,
+            Moment::Paid => Reading::PaidBack,
         };
         let (counters, cost_ms) = (self.probes)(reading);
-        self.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
+        if reading != Reading::PaidBack || !counters.0.is_empty() {
+            self.snapshots.push(Snapshot { moment, t_s, counters, cost_ms });
+        }
     }
 }
 

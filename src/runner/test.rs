@@ -110,6 +110,10 @@ fn measure(
         (threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect::<Vec<_>>(), ended)
     });
     coordinator.snapshot(Moment::End, ended.total_s);
+    // Before the teardown: a table that is dropped takes with it what is still to be done for it.
+    if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
+        coordinator.snapshot(Moment::Paid, ended.total_s);
+    }
     let (snapshots, samples) = coordinator.into_readings();
     let raw = Raw {
         jobs: jobs.into_iter().enumerate().map(|(index, log)| (index % spec.selection.parts.len(), log)).collect(),

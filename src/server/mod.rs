@@ -193,7 +193,7 @@ fn product(kind: &dyn ServerKind, version: &str) -> String {
 
 fn find_kind(engine: &str) -> Result<&'static dyn ServerKind> {
     let found = KINDS.iter().copied().find(|kind| kind.engine() == engine);
-    found.ok_or_else(|| Error::usage(engine, "there is no private server of this engine").advise("give the URL of one"))
+    found.ok_or_else(|| Error::usage(engine, "this engine has no private server").advise("give the URL of one"))
 }
 
 /// Brings a claimed home into a state to start from: no server runs; what is there is either kept or gone.

@@ -74,7 +74,7 @@ fn platform() -> Result<String> {
     match std::env::consts::ARCH {
         "x86_64" => Ok(format!("{system}-x64")),
         "aarch64" => Ok(format!("{system}-arm64")),
-        other => Err(Error::usage("server fetch", format!("there is no public library for {system} on {other}"))
+        other => Err(Error::usage("server fetch", format!("no public library is known for {system} on {other}"))
             .advise("name the directory of one with --server-bin")),
     }
 }

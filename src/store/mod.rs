@@ -42,7 +42,7 @@ impl Store {
     /// Opens a results file that must exist, to change it.
     ///
     /// # Errors
-    /// As [`Store::open`], and if there is no such file.
+    /// As [`Store::open`], and if the file does not exist.
     pub fn open_existing(path: &Path) -> Result<Store> {
         must_exist(path).and_then(|()| Store::open(path))
     }
@@ -50,7 +50,7 @@ impl Store {
     /// Opens a results file that must exist, to read it: it need not be writable.
     ///
     /// # Errors
-    /// If there is no such file, it cannot be read, is not ours or damaged, or was written by a newer dbdyno; by an older
+    /// If the file does not exist, it cannot be read, is not ours or damaged, or was written by a newer dbdyno; by an older
     /// one, if it may not be brought up to date.
     pub fn open_to_read(path: &Path) -> Result<Store> {
         must_exist(path)?;
@@ -87,5 +87,5 @@ fn must_exist(path: &Path) -> Result<()> {
         return Ok(());
     }
     let advice = "measure something with 'dbdyno run', or give another file with --results";
-    Err(Error::usage(failure::place(path), "there is no results file").advise(advice))
+    Err(Error::usage(failure::place(path), "the results file does not exist").advise(advice))
 }

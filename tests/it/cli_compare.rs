@@ -286,7 +286,9 @@ fn a_calibration_widens_the_intervals_of_later_comparisons() {
     }
     let rows = |desk: &Desk| {
         let found = desk.run("compare a b --format json").ok().json();
-        let factor = found["kpms"][0]["high"].as_f64().unwrap() / found["kpms"][0]["ratio"].as_f64().unwrap();
+        let figure = &found["kpms"][0];
+        // Repetitions that others on the machine disturbed have no interval.
+        let factor = figure["high"].as_f64().map(|high| high / figure["ratio"].as_f64().unwrap());
         (factor, found["calibrations"].clone())
     };
     let (before, none) = rows(&desk);
@@ -301,7 +303,7 @@ fn a_calibration_widens_the_intervals_of_later_comparisons() {
     let valid = calibration["tests"].as_array().unwrap().iter().all(|test| test["verdict"]["status"] == "valid");
     if valid {
         assert_eq!(names, serde_json::json!(["noise"]));
-        assert!(after >= before, "{after} < {before}");
+        assert!(after >= before, "{after:?} < {before:?}");
         let text = desk.run("compare a b").ok().stdout;
         assert!(text.contains("calibration noise"), "{text}");
     }

@@ -255,12 +255,12 @@ fn a_place_whose_directory_is_not_there_is_not_made() {
         (format!("export-sql postgres --output {place}"), 2, "create it"),
     ];
     for (line, code, word) in cases {
-        desk.run(&line).fails(code, &["there is no directory", &gone.display().to_string(), word]);
+        desk.run(&line).fails(code, &["does not exist", &gone.display().to_string(), word]);
         assert!(!gone.exists(), "{line}");
     }
     for option in ["--data-dir", "--results"] {
         let check = desk.run(&format!("check {option} {place}"));
-        assert!(check.code == Some(1) && check.stdout.contains("there is no directory"), "{check:#?}");
+        assert!(check.code == Some(1) && check.stdout.contains("does not exist"), "{check:#?}");
     }
     assert_eq!(desk.run(&format!("clean --data-dir {place}")).ok().stdout, "nothing to remove\n");
     assert!(!gone.exists());
@@ -454,7 +454,7 @@ fn a_results_file_that_is_none_is_left_as_it_is() {
     refused(&format!("run {TINY} --results /dev/null/x"), 3, &["/dev/null/x", "--results"]);
     let check = desk.run("check --results /dev/null/x");
     assert!(check.code == Some(1) && check.stdout.contains("MISSING  results file: /dev/null/x"), "{check:#?}");
-    refused("runs list", 2, &["there is no results file", "dbdyno run"]);
+    refused("runs list", 2, &["the results file does not exist", "dbdyno run"]);
     refused("runs import /nonexistent", 2, &["/nonexistent"]);
 }
 

@@ -35,7 +35,7 @@ fn a_library_that_is_absent_damaged_or_another_one_is_one_line() {
     let desk = Desk::new();
     let dir = |name: &str| desk.path(name);
     let how = "dbdyno server fetch duckdb";
-    refused(&desk, &dir("nowhere"), 2, &["there is no DuckDB library", "nowhere", how]);
+    refused(&desk, &dir("nowhere"), 2, &["does not exist", "nowhere", how]);
     std::fs::create_dir(dir("damaged")).unwrap();
     std::fs::write(dir("damaged").join(NAME), [0x7f, b'E', b'L', b'F', 2, 1, 1, 0]).unwrap();
     refused(&desk, &dir("damaged"), 2, &["cannot be loaded", how]);
@@ -64,7 +64,7 @@ fn bad_places_and_files_are_one_line() {
     let desk = Desk::new();
     desk.run("load duckdb --quiet --data-dir /dev/null/x").fails(3, &["/dev/null/x", "--data-dir"]);
     std::fs::create_dir_all(desk.data()).unwrap();
-    std::fs::write(desk.data().join("dbdyno-duckdb.db"), "this is no database of DuckDB, but a text").unwrap();
+    std::fs::write(desk.data().join("dbdyno-duckdb.db"), "a text, not a database of DuckDB").unwrap();
     let line = format!("run duckdb {TINY} --quiet");
     desk.run(&line).fails(3, &["dbdyno-duckdb.db", "not a", "--data-dir"]);
     desk.run("clean duckdb").ok();

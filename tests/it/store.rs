@@ -75,7 +75,7 @@ fn a_run_that_does_not_exist_is_answered_with_those_that_do() {
     store.delete(id).unwrap();
     assert!(store.run("last").unwrap_err().to_string().contains("holds no run yet"));
     let none = Store::open_existing(&dir.path().join("other.db")).unwrap_err();
-    assert!(none.to_string().contains("there is no results file"), "{none}");
+    assert!(none.to_string().contains("the results file does not exist"), "{none}");
     assert!(!dir.path().join("other.db").exists());
 }
 

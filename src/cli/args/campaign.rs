@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::DriveArg;
-use crate::cli::values::{Label, Percent, Seconds, Setting};
+use super::{DataArgs, LimitArgs, NameArgs, OutputArgs, SelectionArgs};
+use crate::cli::values::{Percent, Seconds, Setting};
 use crate::model::AskedRamp;
-use crate::plan::DEFAULT_SEED;
-use crate::report::Language;
 
 /// Arguments of `campaign`.
 #[derive(Debug, Clone, Args)]
@@ -32,27 +30,10 @@ pub struct CampaignArgs {
     /// Directory with the binaries of the private server B
     #[arg(long, value_name = "DIR")]
     pub server_bin_b: Option<PathBuf>,
-    /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the suite's]
-    #[arg(long, value_name = "GB", allow_hyphen_values = true)]
-    pub size: Option<f64>,
-    /// Size profile, XS to XL: settings of private servers; both must fit [default: the suite's]
-    #[arg(long, value_name = "NAME")]
-    pub profile: Option<String>,
-    /// Where private databases live: chooses the storage under test
-    #[arg(long, value_name = "DIR")]
-    pub data_dir: Option<PathBuf>,
-    /// Seed of data, keys and the order of trials
-    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
-    pub seed: u32,
-    /// Suite of workloads; may be given several times
-    #[arg(long, value_name = "NAME")]
-    pub suite: Vec<String>,
-    /// Workload by id or alias, with parameters: ID[:param=value,...]; may be given several times
-    #[arg(long, value_name = "ID")]
-    pub workload: Vec<String>,
-    /// Where the loop runs [default: the engine's]
-    #[arg(long, value_enum)]
-    pub drive: Option<DriveArg>,
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
     /// Numbers of jobs: 1,2,4 or 1..8 (doubling); each is a figure
     #[arg(long, value_name = "RAMP", default_value = "1,cores", allow_hyphen_values = true)]
     pub jobs: AskedRamp,
@@ -68,22 +49,10 @@ pub struct CampaignArgs {
     /// Ratios this close to 1 count as equal
     #[arg(long, value_name = "PERCENT", default_value = "3%", allow_hyphen_values = true)]
     pub margin: Percent,
-    /// Exit with 1 if a figure of B is worse by more than this: 5%. Undecided figures pass, and a line says how many
-    #[arg(long, value_name = "PERCENT")]
-    pub fail_below: Option<Percent>,
-    /// Also write the result as JUnit XML, with the same limit [default limit: 0%]
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Name of the campaign: its runs are NAME-A and NAME-B
-    #[arg(long, value_name = "TEXT")]
-    pub name: Option<String>,
-    /// Label of both runs; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub label: Vec<Label>,
-    /// File to write [default: standard output]
-    #[arg(long, short)]
-    pub output: Option<PathBuf>,
-    /// Language: en or de; csv and json are always English
-    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
-    pub language: Language,
+    #[command(flatten)]
+    pub limit: LimitArgs,
+    #[command(flatten)]
+    pub naming: NameArgs,
+    #[command(flatten)]
+    pub out: OutputArgs,
 }

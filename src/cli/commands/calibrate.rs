@@ -23,6 +23,6 @@ pub fn calibrate(context: &Context, args: &RunArgs) -> Result<()> {
     let is_ours = !matches!(target::parse(&args.target.target, place)?.0, Target::Existing { .. });
     args.repeat = args.repeat.or(Some(BLOCKS));
     args.fresh = args.fresh.or(is_ours.then_some(FreshArg::Data));
-    args.label.push(Label { key: LABEL.0.into(), value: LABEL.1.into() });
+    args.naming.label.push(Label { key: LABEL.0.into(), value: LABEL.1.into() });
     run::run(context, &args)
 }

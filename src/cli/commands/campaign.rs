@@ -8,7 +8,7 @@ use crate::analysis::trials::{Outcome, Row};
 use crate::campaign::trials::{self, Trials, TrialsEnded};
 use crate::campaign::{Campaign, Event, Request};
 use crate::catalog::Catalog;
-use crate::cli::args::{CampaignArgs, RunArgs, TargetArgs};
+use crate::cli::args::{CampaignArgs, DataArgs, NameArgs, RunArgs, TargetArgs};
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Label, Setting};
@@ -28,8 +28,8 @@ const SIDES: [&str; 2] = ["A", "B"];
 /// # Errors
 /// Usage, either target, interrupted; a figure that is worse than allowed.
 pub fn campaign(context: &Context, args: &CampaignArgs) -> Result<()> {
-    let format = report::form(context, &TrialsReport, args.output.as_deref())?;
-    for path in args.output.iter().chain(&args.junit) {
+    let format = report::form(context, &TrialsReport, args.out.output.as_deref())?;
+    for path in args.out.output.iter().chain(&args.limit.junit) {
         file::refuse_results(context, path)?;
         file::check_parent(path)?;
     }
@@ -47,10 +47,10 @@ pub fn campaign(context: &Context, args: &CampaignArgs) -> Result<()> {
     let input = input(&store, &ended, catalog, args)?;
     let rows = rows_of(&input);
     let document = report::build(&TrialsReport, format, input);
-    if let Some(path) = &args.junit {
+    if let Some(path) = &args.limit.junit {
         report::show(context, &Junit, &document, Some(path))?;
     }
-    report::show(context, format, &document, args.output.as_deref())?;
+    report::show(context, format, &document, args.out.output.as_deref())?;
     tell_where(context, &ended);
     judge(args, &ended, &rows)
 }
@@ -64,7 +64,7 @@ fn measure(
     (console, store): (&Console, &mut Store),
 ) -> Result<TrialsEnded> {
     let plans = [requests[0].plan(catalog)?, requests[1].plan(catalog)?];
-    if let Some(data_dir) = &args.data_dir {
+    if let Some(data_dir) = &args.data.data_dir {
         paths::check_parent(&paths::data_dir(Some(data_dir)), "--data-dir")?;
     }
     beside(&requests[0], &requests[1]).check_fit(catalog, &plans[0])?;
@@ -96,18 +96,16 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
     let labels = [("campaign", started.to_string()), ("side", SIDES[at].to_string()), (SETTINGS, described(&set))];
     let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
     let labels = labels.map(|(key, value)| Label { key: key.into(), value });
-    let data_dir = paths::data_dir(args.data_dir.as_ref());
+    let data_dir = paths::data_dir(args.data.data_dir.as_ref());
     let run = RunArgs {
         target: TargetArgs {
             target: target.clone(),
-            size: args.size,
-            profile: args.profile.clone(),
-            data_dir: Some(data_dir.join(format!("campaign-{}", SIDES[at].to_ascii_lowercase()))),
+            data: DataArgs {
+                data_dir: Some(data_dir.join(format!("campaign-{}", SIDES[at].to_ascii_lowercase()))),
+                ..args.data.clone()
+            },
             server_bin: server_bin.clone(),
-            seed: args.seed,
-            suite: args.suite.clone(),
-            workload: args.workload.clone(),
-            drive: args.drive,
+            selection: args.selection.clone(),
             without_database: true,
             ..TargetArgs::default()
         },
@@ -115,8 +113,10 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
         duration: Some(args.duration),
         warmup: Some(args.warmup),
         repeat: Some(1),
-        name: args.name.as_ref().map(|name| format!("{name}-{}", SIDES[at])),
-        label: args.label.iter().cloned().chain(labels).collect(),
+        naming: NameArgs {
+            name: args.naming.name.as_ref().map(|name| format!("{name}-{}", SIDES[at])),
+            label: args.naming.label.iter().cloned().chain(labels).collect(),
+        },
         ..RunArgs::default()
     };
     let request = request::of_run(catalog, &run)?;
@@ -164,9 +164,9 @@ fn is_server(request: &Request) -> bool {
 fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &CampaignArgs) -> Result<Input> {
     let stored = |id: &i64| Ok(RunTests { run: store.run(&id.to_string())?, tests: store.figures(*id)? });
     let runs = ended.runs.iter().map(stored).collect::<Result<Vec<_>>>()?;
-    let (groups, fail_below) = (catalog.groups().to_vec(), args.fail_below.unwrap_or_default().0);
+    let (groups, fail_below) = (catalog.groups().to_vec(), args.limit.fail_below.unwrap_or_default().0);
     let command = paths::command_line();
-    Ok(Input { runs, groups, catalog, fail_below, command, language: args.language, ..Input::default() })
+    Ok(Input { runs, groups, catalog, fail_below, command, language: args.out.language, ..Input::default() })
 }
 
 fn tell_where(context: &Context, ended: &TrialsEnded) {
@@ -192,7 +192,7 @@ fn judge(args: &CampaignArgs, ended: &TrialsEnded, rows: &[Row]) -> Result<()> {
         }
         RunStatus::Finished | RunStatus::Running => {}
     }
-    let Some(below) = args.fail_below else { return Ok(()) };
+    let Some(below) = args.limit.fail_below else { return Ok(()) };
     let failed: Vec<&Row> = rows.iter().filter(|row| row.is_failure(below.0)).collect();
     let undecided = rows.iter().filter(|row| row.outcome == Outcome::Undecided).count();
     let open = (undecided > 0).then(|| format!("{undecided} of {} figures undecided", rows.len()));

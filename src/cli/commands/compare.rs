@@ -15,15 +15,15 @@ use crate::report::format::junit::Junit;
 /// # Errors
 /// Unknown runs; an unwritable file; a figure that is worse than allowed.
 pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
-    let output = args.output.as_deref();
+    let output = args.out.output.as_deref();
     let input = report::priced(report::load(context, &args.runs, false)?, &args.price)?;
     one_currency(&input)?;
-    let fail_below = args.fail_below.unwrap_or_default().0;
-    let input = Input { catalog: context.catalog()?, language: args.language, fail_below, ..input };
+    let fail_below = args.limit.fail_below.unwrap_or_default().0;
+    let input = Input { catalog: context.catalog()?, language: args.out.language, fail_below, ..input };
     let compared = comparisons(&input);
     let format = report::form(context, &CompareReport, output)?;
     let document = report::build(&CompareReport, format, input);
-    if let Some(path) = &args.junit {
+    if let Some(path) = &args.limit.junit {
         report::show(context, &Junit, &document, Some(path))?;
     }
     report::show(context, format, &document, output)?;
@@ -44,7 +44,7 @@ fn one_currency(input: &Input) -> Result<()> {
 
 /// With `--fail-below`: an error that names the worst figure, what is lost, and comparisons of nothing.
 fn judge(comparisons: &[Comparison], args: &CompareArgs) -> Result<()> {
-    let Some(below) = args.fail_below else { return Ok(()) };
+    let Some(below) = args.limit.fail_below else { return Ok(()) };
     let empty = comparisons.iter().filter(|comparison| comparison.judges_nothing());
     let empty =
         empty.map(|comparison| format!("no figure of {} can be judged by {}", comparison.other, comparison.base));

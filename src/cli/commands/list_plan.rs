@@ -41,7 +41,7 @@ pub fn list(context: &Context, what: Listing, suite: &str, engine: Option<&str>)
 /// The engine that runs in our process.
 fn embedded() -> Result<&'static dyn Engine> {
     let found = ENGINES.iter().copied().find(|engine| engine.is_target() && engine.capabilities().in_process);
-    found.ok_or_else(|| Error::usage("--engine", "there is no embedded engine here").advise("name an engine"))
+    found.ok_or_else(|| Error::usage("--engine", "this build has no embedded engine").advise("name an engine"))
 }
 
 /// What a run would do; what is not known before it has run is null.

@@ -28,7 +28,7 @@ const MOST_BYTES: u64 = 1_000_000;
 /// Unknown kinds, runs, tests and formats; an unwritable file.
 pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     let (report, subject) = (find(&args.kind)?, find(&args.kind)?.subject());
-    rendered(context, report, args.output.as_deref(), || match subject {
+    rendered(context, report, args.out.output.as_deref(), || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => catalogue::input(context, command_line()),
         Subject::Catalog => {
             Err(Error::usage("report catalogue", "does not take a run").advise("leave out the run and --test"))
@@ -40,7 +40,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 /// The runs or tests, with prices if some are given.
 fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
     let seconds = find(&args.kind)?.needs_seconds();
-    let input = Input { language: args.language, ..load_chosen(context, &chosen(args, subject)?, seconds)? };
+    let input = Input { language: args.out.language, ..load_chosen(context, &chosen(args, subject)?, seconds)? };
     priced(input, &args.price)
 }
 

@@ -22,7 +22,7 @@ const KNOWN: [&str; 4] = ["checkpoint_threshold", "preserve_insertion_order", "t
 pub(super) enum Mode {
     ReadWrite,
     ReadOnly,
-    /// There is no file yet and none shall be made.
+    /// The file does not exist and shall not be made.
     Memory,
 }
 

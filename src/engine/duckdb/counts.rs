@@ -239,6 +239,6 @@ mod tests {
         assert_eq!(counted(&entries), [("commits", 1), ("checkpoints", 1), ("statements", 1)]);
         let counts = Counts::of(Path::new("/d/x.db"));
         counts.take(b"QueryLog", b"select 1");
-        assert!(counts.variables().iter().all(|(_, sum)| *sum == 0), "a control session is no job");
+        assert!(counts.variables().iter().all(|(_, sum)| *sum == 0), "a control session is not a job");
     }
 }

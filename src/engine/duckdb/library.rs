@@ -72,7 +72,8 @@ fn existing(path: &Path) -> Result<PathBuf, EngineError> {
     if path.is_file() {
         return Ok(path.to_path_buf());
     }
-    Err(EngineError::new(ErrorClass::Usage, format!("there is no DuckDB library {}", path.display())).advised(ADVICE))
+    Err(EngineError::new(ErrorClass::Usage, format!("DuckDB library {} does not exist", path.display()))
+        .advised(ADVICE))
 }
 
 /// The newest library in the cache directory.

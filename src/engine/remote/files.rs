@@ -13,7 +13,7 @@ pub(in crate::engine) fn in_home(name: &str) -> Option<PathBuf> {
     std::env::var_os("HOME").map(|home| PathBuf::from(home).join(name))
 }
 
-/// The text of a file that may hold passwords; none if there is no such file.
+/// The text of a file that may hold passwords; none if the file does not exist.
 ///
 /// # Errors
 /// Why a file that is there is not used: others may read it, or it cannot be read.

@@ -34,7 +34,7 @@ pub(in crate::engine) fn own_sql(text: &str, name: &str, values: &[(&str, &str)]
     let wrong = |what: String| EngineError::new(ErrorClass::Statement, what);
     let blocks = parse_blocks("own statements", text).map_err(|error| wrong(error.to_string()))?;
     let block = blocks.iter().find(|block| block.name == name);
-    let block = block.ok_or_else(|| wrong(format!("there is no statement '{name}' (a bug in dbdyno)")))?;
+    let block = block.ok_or_else(|| wrong(format!("statement '{name}' is missing (a bug in dbdyno)")))?;
     let values: Values = values.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let filled = substitute(block, &values, &[]).map_err(|error| wrong(error.to_string()))?;
     Ok(statement(&filled).to_string())

@@ -50,7 +50,7 @@ fn password_in_url(sources: PasswordSources) -> EngineError {
 fn host(text: &str) -> Result<(String, String), EngineError> {
     let (name, port) = split_port(text)?;
     if name.is_empty() {
-        return Err(bad_url(format!("there is no host before ':{port}'")));
+        return Err(bad_url(format!("the host before ':{port}' is missing")));
     }
     Ok((decode(name)?, port.to_owned()))
 }
@@ -156,7 +156,7 @@ mod tests {
         for (url, word) in [
             ("db:/h", "db:// or database://"),
             ("dbs://h", "db:// or database://"),
-            ("db://u@:5432/d", "no host"),
+            ("db://u@:5432/d", "the host before"),
             ("db://u@/d?host=", "'host' is empty"),
             ("db://u@/d?host", "no value"),
             ("db://u@[::1/d", "']'"),

@@ -27,7 +27,7 @@ pub(super) enum Mode {
     ReadOnly,
     /// Read only, without lock and shared-memory files: nobody writes while we look.
     Immutable,
-    /// There is no file yet and none shall be made.
+    /// The file does not exist and shall not be made.
     Memory,
 }
 

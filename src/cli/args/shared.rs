@@ -1,0 +1,75 @@
+//! Options that several commands have in common.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::DriveArg;
+use crate::cli::values::{Label, Percent};
+use crate::plan::DEFAULT_SEED;
+use crate::report::Language;
+
+/// Which data, and where they live.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DataArgs {
+    /// Nominal size in GB: big table = size x 1,000,000 rows [default: that of --profile, else the suite's]
+    #[arg(long, value_name = "GB", allow_hyphen_values = true)]
+    pub size: Option<f64>,
+    /// Size profile, XS to XL: settings of private servers [default: the suite's]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Where private databases live: chooses the storage under test
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Seed of data, keys and shuffled orders
+    #[arg(long, default_value_t = DEFAULT_SEED, value_name = "N")]
+    pub seed: u32,
+}
+
+/// Which workloads.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SelectionArgs {
+    /// Suite of workloads; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub suite: Vec<String>,
+    /// Workload by id or alias, with parameters: ID[:param=value,...]; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub workload: Vec<String>,
+    /// Where the loop runs [default: the engine's]
+    #[arg(long, value_enum)]
+    pub drive: Option<DriveArg>,
+}
+
+/// What a run is called.
+#[derive(Debug, Clone, Default, Args)]
+pub struct NameArgs {
+    /// Name of the run; those of a campaign are NAME-A and NAME-B
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+    /// Label of the run; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub label: Vec<Label>,
+}
+
+/// What a comparison may find.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LimitArgs {
+    /// Exit with 1 if a figure is worse by more than this beyond the noise, invalid or lost: 5%. Undecided figures pass,
+    /// and a line says how many
+    #[arg(long, value_name = "PERCENT")]
+    pub fail_below: Option<Percent>,
+    /// Also write the result as JUnit XML, with the same limit [default limit: 0%]
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
+/// Where a report goes.
+#[derive(Debug, Clone, Default, Args)]
+pub struct OutputArgs {
+    /// File to write [default: standard output]
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// Language of the report: en or de; csv and json are always English
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    pub language: Language,
+}
