@@ -43,7 +43,7 @@ impl<'a> Debtor<'a> {
         let (gauges, work, hurry) = (sql(GAUGES), sql(WORK), sql(HURRY).filter(|_| is_ours));
         let commits = campaign.plan.selections.iter().flat_map(|selection| &selection.parts).any(|part| part.commits);
         let can = commits && (gauges.is_some() || work.is_some());
-        can.then(|| Debtor { database, interrupt: campaign.interrupt, gauges, work, hurry })
+        can.then_some(Debtor { database, interrupt: campaign.interrupt, gauges, work, hurry })
     }
 
     /// Seconds until nothing is owed any more that was added between `begin` and `end`, or no more of it is paid back.
