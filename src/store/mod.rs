@@ -1,6 +1,6 @@
 //! The results file: runs, tests, series, snapshots in one file; written test by test, read by reports.
 //!
-//! `docs/results-file.md` explains every table and column. `columns.rs` maps model types to rows by the
+//! `schema.sql` explains every column. `columns.rs` maps model types to rows by the
 //! declarations in `tables.rs`; the text form for moving runs between files is in `transfer.rs`.
 
 mod columns;
