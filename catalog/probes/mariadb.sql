@@ -86,6 +86,74 @@ select 'set global innodb_max_dirty_pages_pct_lwm = 0' as hurry,
 union all
 select 'set global innodb_max_dirty_pages_pct = 0',
   concat('set global innodb_max_dirty_pages_pct = ', @@global.innodb_max_dirty_pages_pct)
+-- name: sessions
+-- period: 0.105
+-- log-file: ib_log
+-- Sessions of our user. The stage of a session does not tell whether it works or waits: its thread does, where it can be
+-- read. A call of commits ends (Starting cleanup) when the log is synced. InnoDB's lock waits are copied at most every 0.1 s
+-- (CACHE_MIN_IDLE_TIME_NS), so that to ask more often shows old ones.
+select p.id, p.tid as thread, p.command = 'Sleep' as idle,
+  case when t.trx_id is not null then 'Lock' when p.state like 'Commit%' or p.state = 'Starting cleanup' then 'Commit'
+    when p.state like 'Waiting for%' then 'Lock' else 'Stage' end as class,
+  case when t.trx_id is not null then 'row lock' else coalesce(nullif(p.state, ''), p.command) end as event,
+  case when t.trx_id is not null then 'row-lock' when p.state like 'Commit%' or p.state = 'Starting cleanup' then 'log-sync'
+    when p.state like 'Waiting for%' then 'other' end as activity
+from information_schema.processlist as p
+left join information_schema.innodb_trx as t on t.trx_mysql_thread_id = p.id and t.trx_state = 'LOCK WAIT'
+where p.id <> connection_id() and p.user = substring_index(user(), '@', 1)
+
+-- name: sessions.less
+-- row locks are not told from other waits without the right PROCESS
+select p.id, p.tid as thread, p.command = 'Sleep' as idle,
+  case when p.state like 'Commit%' or p.state = 'Starting cleanup' then 'Commit'
+    when p.state like 'Waiting for%' then 'Lock' else 'Stage' end as class,
+  coalesce(nullif(p.state, ''), p.command) as event,
+  case when p.state like 'Commit%' or p.state = 'Starting cleanup' then 'log-sync'
+    when p.state like 'Waiting for%' then 'other' end as activity
+from information_schema.processlist as p
+where p.id <> connection_id() and p.user = substring_index(user(), '@', 1)
+
+-- name: sessions.own
+select tid from information_schema.processlist where id = connection_id()
+
+-- name: sessions.missing
+select 'the server''s own threads are not seen: MariaDB lists none without performance_schema'
+
+-- name: profile.statements.missing
+select 'performance_schema is off: it would time every statement, also within routines' from dual
+ where not @@global.performance_schema
+
+-- name: profile.statements
+select left(digest_text, 200) as name, count_star as calls, sum_timer_wait / 1e9 as time_ms, sum_rows_sent as rows_sent,
+  sum_rows_affected as rows_affected, sum_rows_examined as rows_examined
+from performance_schema.events_statements_summary_by_digest where digest_text is not null
+
+-- name: profile.io
+-- requests and bytes; InnoDB times none of them
+select 'data files' as name,
+  max(case variable_name when 'INNODB_DATA_READS' then variable_value end) as 'reads',
+  max(case variable_name when 'INNODB_DATA_READ' then variable_value end) as read_bytes,
+  max(case variable_name when 'INNODB_DATA_WRITES' then variable_value end) as writes,
+  max(case variable_name when 'INNODB_DATA_WRITTEN' then variable_value end) as written_bytes,
+  null as syncs
+from information_schema.global_status where variable_name like 'INNODB_DATA%'
+union all
+select 'log', null, null, max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end),
+  max(case variable_name when 'INNODB_OS_LOG_WRITTEN' then variable_value end),
+  coalesce(max(case variable_name when 'INNODB_OS_LOG_FSYNCS' then variable_value end),
+    case when @@global.innodb_flush_log_at_trx_commit = 1
+      then max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end) end)
+from information_schema.global_status where variable_name in ('INNODB_LOG_WRITES', 'INNODB_OS_LOG_WRITTEN', 'INNODB_OS_LOG_FSYNCS')
+union all
+select 'doublewrite buffer', null, null, max(case variable_name when 'INNODB_DBLWR_WRITES' then variable_value end),
+  max(case variable_name when 'INNODB_DBLWR_PAGES_WRITTEN' then variable_value * @@global.innodb_page_size end), null
+from information_schema.global_status where variable_name in ('INNODB_DBLWR_WRITES', 'INNODB_DBLWR_PAGES_WRITTEN')
+union all
+select 'Aria files', max(case variable_name when 'ARIA_PAGECACHE_READS' then variable_value end),
+  max(case variable_name when 'ARIA_PAGECACHE_READS' then variable_value * @@global.aria_block_size end),
+  max(case variable_name when 'ARIA_PAGECACHE_WRITES' then variable_value end),
+  max(case variable_name when 'ARIA_PAGECACHE_WRITES' then variable_value * @@global.aria_block_size end), null
+from information_schema.global_status where variable_name in ('ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_WRITES')
 
 -- name: settings.server
 -- every setting that differs from its default; of those that are any text, which may be a password or a path, these only

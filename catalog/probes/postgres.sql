@@ -99,6 +99,104 @@ from (select 1 as place, format('vacuum %I.%I', n.nspname, c.relname) as stateme
       where rolname = current_user
         and (rolsuper or coalesce(pg_has_role(to_regrole('pg_checkpoint'), 'usage'), false))) as work
 order by place, statement
+-- name: sessions
+-- period: 0.07
+-- Sessions of this process of ours, their parallel workers, and the server's processes that are at work: those that wait for
+-- work (Activity) or pace themselves (Timeout) are not.
+select case when a.backend_type in ('client backend', 'parallel worker') then coalesce(a.leader_pid, a.pid) end as id,
+  (a.backend_type = 'client backend' and a.state <> 'active')::int as idle,
+  case when a.backend_type not in ('client backend', 'parallel worker') then a.backend_type || ': ' else '' end
+    || coalesce(a.wait_event_type, 'CPU') as class,
+  coalesce(a.wait_event, 'CPU') as event,
+  case when a.wait_event is null then 'cpu'
+    when a.wait_event in ('WALWrite', 'WALSync', 'WALInitWrite', 'WALInitSync', 'WalWrite', 'WalSync', 'SyncRep',
+      'WALWriteLock', 'WALBufMapping') then 'log-sync'
+    when a.wait_event_type = 'IO' and a.wait_event ~ '^(DataFile(Read|Prefetch)|AioIo|BufFileRead)' then 'data-read'
+    when a.wait_event_type = 'IO' and a.wait_event ~ '^(DataFile|BufFileWrite|DSMFill|Checkpoint|SLRU)' then 'data-write'
+    when a.wait_event_type = 'Lock' and a.wait_event in ('tuple', 'transactionid') then 'row-lock'
+    when a.wait_event_type in ('LWLock', 'BufferPin', 'Buffer') or a.wait_event = 'extend' or a.wait_event = 'SpinDelay' then 'latch'
+    when a.wait_event_type = 'Client' then 'network' else 'other' end as activity
+from pg_stat_get_activity(null) as a
+where a.pid <> pg_backend_pid()
+  and case when a.backend_type in ('client backend', 'parallel worker')
+      then a.application_name = current_setting('application_name')
+      else a.wait_event_type is null or a.wait_event_type not in ('Activity', 'Timeout') end
+
+-- name: sessions.own
+select pg_backend_pid()
+
+-- name: sessions.missing
+select 'the server''s own processes are not seen: the role is not a member of pg_read_all_stats'
+ where not pg_has_role(current_user, 'pg_read_all_stats', 'usage')
+union all
+select 'what sessions do is not seen: track_activities is off' where not current_setting('track_activities')::boolean
+
+-- name: profile.statements.missing
+select 'pg_stat_statements is not created in this database; to load it costs every statement' where to_regclass('pg_stat_statements') is null
+
+-- name: profile.statements
+select left(regexp_replace(query, '\s+', ' ', 'g'), 200) as name, calls, total_exec_time as time_ms, rows,
+  shared_blks_hit + shared_blks_read as logical_reads, shared_blks_read as physical_reads, wal_bytes
+from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
+
+-- name: profile.io
+-- by who reads and writes; the times need track_io_timing
+select 'sessions: data' as name, d.blks_read as reads, d.blks_read * s.bytes as read_bytes,
+  case when s.is_timed then d.blk_read_time end as read_ms, b.buffers_backend as writes,
+  b.buffers_backend * s.bytes as written_bytes, case when s.is_timed then d.blk_write_time end as write_ms,
+  b.buffers_backend_fsync as syncs, null::float8 as sync_ms
+from pg_stat_database d, pg_stat_bgwriter b,
+  (select current_setting('block_size')::bigint as bytes, current_setting('track_io_timing')::boolean as is_timed) s
+where d.datname = current_database()
+union all
+select 'checkpointer', null, null, null, buffers_checkpoint, buffers_checkpoint * current_setting('block_size')::bigint,
+  checkpoint_write_time, null, checkpoint_sync_time from pg_stat_bgwriter
+union all
+select 'background writer', null, null, null, buffers_clean, buffers_clean * current_setting('block_size')::bigint, null, null, null
+from pg_stat_bgwriter
+union all
+select 'temporary files', null, null, null, temp_files, temp_bytes, null, null, null
+from pg_stat_database where datname = current_database()
+
+-- name: profile.io
+-- from: 14
+-- by who reads and writes; the times need track_io_timing and track_wal_io_timing
+select 'sessions: data' as name, d.blks_read as reads, d.blks_read * s.bytes as read_bytes,
+  case when s.is_timed then d.blk_read_time end as read_ms, b.buffers_backend as writes,
+  b.buffers_backend * s.bytes as written_bytes, case when s.is_timed then d.blk_write_time end as write_ms,
+  b.buffers_backend_fsync as syncs, null::float8 as sync_ms
+from pg_stat_database d, pg_stat_bgwriter b,
+  (select current_setting('block_size')::bigint as bytes, current_setting('track_io_timing')::boolean as is_timed) s
+where d.datname = current_database()
+union all
+select 'checkpointer', null, null, null, buffers_checkpoint, buffers_checkpoint * current_setting('block_size')::bigint,
+  checkpoint_write_time, null, checkpoint_sync_time from pg_stat_bgwriter
+union all
+select 'background writer', null, null, null, buffers_clean, buffers_clean * current_setting('block_size')::bigint, null, null, null
+from pg_stat_bgwriter
+union all
+select 'log', null, null, null, wal_write, wal_bytes,
+  case when current_setting('track_wal_io_timing')::boolean then wal_write_time end, wal_sync,
+  case when current_setting('track_wal_io_timing')::boolean then wal_sync_time end from pg_stat_wal
+union all
+select 'temporary files', null, null, null, temp_files, temp_bytes, null, null, null
+from pg_stat_database where datname = current_database()
+
+-- name: profile.io
+-- from: 16
+select backend_type || ': ' || object || case context when 'normal' then '' else ', ' || context end as name,
+  reads, reads * op_bytes as read_bytes, read_time as read_ms,
+  coalesce(writes, 0) + coalesce(extends, 0) as writes, (coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes as written_bytes,
+  coalesce(write_time, 0) + coalesce(extend_time, 0) as write_ms, fsyncs as syncs, fsync_time as sync_ms
+from pg_stat_io
+
+-- name: profile.io
+-- from: 18
+select backend_type || ': ' || object || case context when 'normal' then '' else ', ' || context end as name,
+  reads, read_bytes, read_time as read_ms, coalesce(writes, 0) + coalesce(extends, 0) as writes,
+  coalesce(write_bytes, 0) + coalesce(extend_bytes, 0) as written_bytes,
+  coalesce(write_time, 0) + coalesce(extend_time, 0) as write_ms, fsyncs as syncs, fsync_time as sync_ms
+from pg_stat_io
 
 -- name: settings.server
 -- every setting that differs from its default; of those that are any text, which may be a password or a path, these only

@@ -1,10 +1,12 @@
 //! Our side: a workload of the catalogue, run by the runner as `dbdyno run` does.
 
+use std::sync::Mutex;
+
 use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{AskedRamp, BoundStatement, Drive, JobCode, Selection, TestSpec};
 use dbdyno::plan;
-use dbdyno::runner::{CONNECT_TIMEOUT, Outcome, ReadProbes, TestContext, run_test};
+use dbdyno::runner::{CONNECT_TIMEOUT, Outcome, ReadProbes, SessionSource, TestContext, run_test};
 
 use crate::failed;
 use crate::interrupt::interrupt;
@@ -45,11 +47,17 @@ pub fn statement(selection: &Selection) -> Result<&BoundStatement> {
 
 /// Runs the selection at `jobs` jobs: ops per second in the window.
 pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
-    run_probed(lab, selection, jobs, &mut |_| Default::default())
+    run_probed(lab, selection, jobs, &mut |_| Default::default(), None)
 }
 
-/// The same beside these probes.
-pub fn run_probed(lab: &Lab, selection: &Selection, jobs: u32, probes: &mut ReadProbes<'_>) -> Result<Done> {
+/// The same beside these probes and this sampler of the sessions.
+pub fn run_probed(
+    lab: &Lab,
+    selection: &Selection,
+    jobs: u32,
+    probes: &mut ReadProbes<'_>,
+    sessions: Option<&Mutex<dyn SessionSource>>,
+) -> Result<Done> {
     let context = TestContext {
         database: lab.database.as_ref(),
         facts: &lab.loaded.facts_for(&[]),
@@ -57,6 +65,7 @@ pub fn run_probed(lab: &Lab, selection: &Selection, jobs: u32, probes: &mut Read
         seed: SEED,
         connect_timeout: CONNECT_TIMEOUT,
         interrupt: interrupt(),
+        sessions,
     };
     let spec = TestSpec { selection, jobs, offer: None, seq: 1 };
     match run_test(&context, &spec, probes, &mut |_| {}) {

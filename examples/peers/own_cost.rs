@@ -1,8 +1,12 @@
-//! What measuring costs: the lookup with all probes, the sampler and the watch of the platform, against the lookup alone.
+//! What measuring costs: the lookup with all probes, both samplers (counters, sessions) and the watch of the platform, against the lookup alone.
 
+use std::sync::Mutex;
+
+use dbdyno::campaign::probing::Sampler;
 use dbdyno::error::Result;
 use dbdyno::model::{Counters, Drive};
 use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe};
+use dbdyno::runner::SessionSource;
 
 use crate::drive;
 use crate::lab::Lab;
@@ -16,7 +20,8 @@ pub fn compare(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &
     for (drive, name) in [(Drive::Database, "database"), (Drive::Client, "client")] {
         let selection = drive::lookup(lab, "", drive, seconds)?;
         for &jobs in jobs {
-            let mut probes = probes(lab)?;
+            let (mut probes, sampler) = (probes(lab)?, sampler(lab)?);
+            let sessions = sampler.as_ref().map(|sampler| sampler as &Mutex<dyn SessionSource>);
             let mut read = |_| {
                 let reading = probes.read();
                 (reading.counters, reading.cost_ms)
@@ -25,13 +30,20 @@ pub fn compare(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &
                 name: format!("lookup in the {name} drive with all probes against without, jobs {jobs}"),
                 unit: "ops/s",
                 target: Some(TARGET),
-                ours: &mut || drive::run_probed(lab, &selection, jobs, &mut read),
-                peer: &mut || drive::run_probed(lab, &selection, jobs, &mut |_| (Counters::default(), 0.0)),
+                ours: &mut || drive::run_probed(lab, &selection, jobs, &mut read, sessions),
+                peer: &mut || drive::run_probed(lab, &selection, jobs, &mut |_| (Counters::default(), 0.0), None),
             };
             outcomes.push(interleave(rules, comparison)?);
         }
     }
     Ok(())
+}
+
+/// What looks at the sessions.
+fn sampler(lab: &Lab) -> Result<Option<Mutex<Sampler>>> {
+    let blocks = lab.catalog.probes(lab.engine.name(), &lab.database.version().0);
+    let sampler = Sampler::open(lab.database.as_ref(), &blocks).map_err(|error| error.at(lab.engine.name()))?;
+    Ok(sampler.map(Mutex::new))
 }
 
 /// All that a run reads.

@@ -64,6 +64,9 @@ pub(crate) fn result() -> TestResult {
         verdict: Verdict::from_reasons(vec![]),
         durability: None,
         lasting: None,
+        waits: None,
+        profiles: Default::default(),
+        server_log: None,
         first_error: None,
         facts: [("small_rows".to_string(), 32_000.0)].into(),
     }

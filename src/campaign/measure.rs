@@ -1,8 +1,10 @@
 //! The tests of a plan, in order: each ramp step is measured, judged and stored before the next begins.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::aside::Aside;
 use super::debt::Debtor;
 use super::evict::Evictor;
 use super::probing::Probing;
@@ -18,7 +20,7 @@ use crate::model::rows::RowFunction;
 use crate::model::{
     Facts, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult, TestSpec, Verdict,
 };
-use crate::runner::{self, Interrupt, Outcome, TestContext};
+use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext};
 use crate::store::Store;
 
 /// What measuring needs.
@@ -40,6 +42,8 @@ pub struct Measuring<'a> {
     pub sync: Option<&'a SyncProbe>,
     /// Who makes the database do what a test has left, if that can be had and the plan has commits.
     pub debtor: Option<&'a Debtor<'a>>,
+    /// What else is told of a test.
+    pub aside: Aside,
     pub events: &'a Sink<'a>,
 }
 
@@ -208,6 +212,7 @@ impl Measuring<'_> {
         let started_at = jiff::Timestamp::now().to_string();
         let clock = ClockCheck::start();
         let facts = (self.facts)(spec.selection);
+        let sampler = probing.sampler();
         let context = TestContext {
             database: self.database,
             facts: &facts,
@@ -215,15 +220,18 @@ impl Measuring<'_> {
             seed: self.plan.seed,
             connect_timeout: runner::CONNECT_TIMEOUT,
             interrupt: self.interrupt,
+            sessions: sampler.as_deref().map(|sampler| sampler as &Mutex<dyn SessionSource>),
         };
         let events = self.events;
         let mut progress = |progress: runner::Progress| {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
             events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
         };
+        let before = self.aside.begin(sampler.as_deref());
         let run = || runner::run_test(&context, spec, &mut |reading| probing.read(reading, self.debtor), &mut progress);
         let (outcome, evicted) = evictor.around(run);
         let tell = |result: &mut TestResult| {
+            self.aside.end(before, sampler.as_deref(), result);
             if !spec.selection.workload.evict.is_empty() {
                 analysis::keep_eviction(result, evicted);
             }

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::model::{LoadResult, Selection, TestResult};
 
 pub mod answers;
+mod aside;
 pub mod debt;
 mod evict;
 pub mod measure;

@@ -115,6 +115,7 @@ fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Res
         seed: 1,
         connect_timeout: CONNECT_TIMEOUT,
         interrupt,
+        sessions: None,
     };
     let spec = TestSpec { selection: &selection, jobs, offer: None, seq: 1 };
     match run_test(&context, &spec, &mut |_| (Default::default(), 0.0), &mut |_| {}) {

@@ -103,6 +103,11 @@ impl Platform {
         existing || self.keep == Keep::Yes || was_kept || existed
     }
 
+    /// Where a private server logs.
+    pub fn log_path(&self) -> Option<PathBuf> {
+        self.server.as_ref().map(PrivateServer::log_path)
+    }
+
     /// What is known of the end of a private server that ended by itself.
     pub fn last_words(&mut self) -> Option<String> {
         let server = self.server.as_mut()?;

@@ -1,5 +1,6 @@
 //! What measuring needs of a platform: its data, loaded and locked, its caches warmed, its counters read.
 
+use super::aside::Aside;
 use super::debt::Debtor;
 use super::evict::{self, Evictor};
 use super::measure::Measuring;
@@ -58,10 +59,11 @@ pub(super) fn prepared<'p, T>(
         prepare: &|_, _| Ok(Evictor::default()),
         sync: sync.as_ref().map(|(probe, _)| probe),
         debtor: None,
+        aside: Aside::of(platform),
         events: campaign.events,
     };
     if !platform.engine.is_target() {
-        probing.attach(platform, campaign.catalog)?;
+        probing.attach(platform, campaign.catalog, campaign.request.is_sampled)?;
         return work(&Ready { measuring, data: None }, probing, store);
     }
     let definition = standard_definition(campaign.catalog)?;
@@ -70,7 +72,7 @@ pub(super) fn prepared<'p, T>(
     let lock = Lock::take(&site)?;
     let loaded = load_with(&site, &lock, &data_request(campaign.plan), campaign.interrupt, campaign.events)?;
     let block_bytes = probing.block_bytes();
-    probing.attach(platform, campaign.catalog)?;
+    probing.attach(platform, campaign.catalog, campaign.request.is_sampled)?;
     if record.data_set_id.is_none() {
         record.loads.clone_from(&loaded.loads);
         record.data_set_id = Some(loaded.data_set_id.clone());

@@ -1,24 +1,65 @@
 //! All probes of a run: the operating system's and the database's, and the disclosure they make.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use super::debt::Debtor;
 use super::{Event, Platform, Sink};
 use crate::catalog::Catalog;
+use crate::engine::{Database, EngineError};
 use crate::error::Result;
 use crate::host;
-use crate::model::{Counters, Disclosure};
-use crate::probe::{self, ProbeContext, ProbeSet, SqlProbe};
-use crate::runner::Reading;
+use crate::model::{Counters, Disclosure, Seen};
+use crate::probe::{self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe};
+use crate::runner::{Reading, SessionSource};
+use crate::sql::Block;
 
 /// The probes of a run.
 pub struct Probing<'a> {
     probes: ProbeSet,
     disclosure: Disclosure,
     block_setting: Option<&'static str>,
+    sampler: Option<Arc<Mutex<Sampler>>>,
     failures: Failures<'a>,
     /// The last two settled readings: of the begin and the end of a test that has just ended.
     settled: [Counters; 2],
+}
+
+/// The session that looks at the others.
+pub struct Sampler(Sessions);
+
+impl Sampler {
+    /// Opens it; none if the engine has no sessions to look at.
+    ///
+    /// # Errors
+    /// If no session can be opened.
+    pub fn open(database: &dyn Database, blocks: &[&Block]) -> std::result::Result<Option<Sampler>, EngineError> {
+        if !Sessions::are_known(blocks) {
+            return Ok(None);
+        }
+        let session = database.session()?;
+        Ok(Sessions::open(session, blocks, &database.server_pids()).map(Sampler))
+    }
+
+    /// What the server has counted by name so far.
+    pub fn profiles(&mut self) -> ProfileReading {
+        self.0.profiles()
+    }
+}
+
+impl SessionSource for Sampler {
+    fn period_s(&self) -> f64 {
+        self.0.period_s()
+    }
+    fn look(&mut self, jobs: &[u32]) -> std::result::Result<Vec<Seen>, String> {
+        self.0.look(jobs)
+    }
+    fn server_cpu_s(&self) -> Option<f64> {
+        self.0.server_cpu_s()
+    }
+    fn missing(&self) -> Vec<String> {
+        self.0.missing()
+    }
 }
 
 impl<'a> Probing<'a> {
@@ -46,7 +87,7 @@ impl<'a> Probing<'a> {
             failures.tell(&format!("{block}: {why}"));
         }
         let settled = Default::default();
-        Ok(Probing { probes, disclosure, block_setting: can.block_setting, failures, settled })
+        Ok(Probing { probes, disclosure, block_setting: can.block_setting, sampler: None, failures, settled })
     }
 
     /// Opens the session by which the database's counters are read. Not before the data is loaded: an engine may
@@ -54,13 +95,22 @@ impl<'a> Probing<'a> {
     ///
     /// # Errors
     /// If no session can be opened.
-    pub fn attach(&mut self, platform: &Platform, catalog: &Catalog) -> Result<()> {
+    pub fn attach(&mut self, platform: &Platform, catalog: &Catalog, is_sampled: bool) -> Result<()> {
         let database = platform.database.as_ref();
         let session = database.session().map_err(|error| error.at(platform.label()))?;
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
+        if is_sampled {
+            let sampler = Sampler::open(database, &blocks).map_err(|error| error.at(platform.label()))?;
+            self.sampler = sampler.map(|sampler| Arc::new(Mutex::new(sampler)));
+        }
         self.read(Reading::AtOnce, None); // what cannot be read is told before the first test, not in it
         Ok(())
+    }
+
+    /// What looks at the sessions beside the tests.
+    pub fn sampler(&self) -> Option<Arc<Mutex<Sampler>>> {
+        self.sampler.clone()
     }
 
     /// What is known about platform and settings.

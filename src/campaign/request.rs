@@ -29,6 +29,8 @@ pub struct Request {
     pub settings: BTreeMap<String, String>,
     /// What is made anew for every block of repetitions.
     pub fresh: Fresh,
+    /// What the sessions do is sampled while tests run.
+    pub is_sampled: bool,
     /// Of a side of a campaign: differences within it count as none.
     pub margin: Option<f64>,
     /// What the user typed when a server wanted a password that nothing else gives.

@@ -378,6 +378,9 @@ pub struct RunArgs {
     /// Factor for the windows and the fixed work of the suites: 0.1 = a tenth of the time
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub time_scale: Option<f64>,
+    /// Do not look at what the sessions do while tests run: their waits stay unknown
+    #[arg(long)]
+    pub no_sampler: bool,
     #[command(flatten)]
     pub naming: NameArgs,
     /// Also write a report to this file: a page (.html), or datasheet and KPM report (.md, .csv, .json, .txt)

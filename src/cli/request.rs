@@ -69,6 +69,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         keep: if args.keep { Keep::Yes } else { Keep::No },
         settings: BTreeMap::new(),
         fresh: Fresh::Nothing,
+        is_sampled: true,
         margin: None,
         password: None,
         name: None,
@@ -112,7 +113,8 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         Some(FreshArg::Server) => Fresh::Server,
         Some(FreshArg::Data) => Fresh::Data,
     };
-    Ok(Request { plan, fresh, name: args.naming.name.clone(), labels, ..request })
+    let is_sampled = !args.no_sampler;
+    Ok(Request { plan, fresh, is_sampled, name: args.naming.name.clone(), labels, ..request })
 }
 
 /// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it

@@ -75,6 +75,13 @@ impl<H> Running<H> {
     }
 }
 
+impl<H: Clone> Running<H> {
+    /// Every handle.
+    pub(super) fn all(&self) -> Vec<H> {
+        self.lock().handles.values().cloned().collect()
+    }
+}
+
 /// A session is open as long as this lives.
 #[derive(Debug)]
 pub(super) struct Entered<H> {

@@ -142,6 +142,10 @@ pub trait Database: Send + Sync {
     /// Cancels the statements that run in any session of this database, soon; those sessions get class `Cancelled` and
     /// stay usable. A statement that begins afterwards is not touched. For an interrupt, not for the end of a window.
     fn cancel(&self) {}
+    /// Numbers of the open sessions of jobs, as the database counts sessions.
+    fn job_sessions(&self) -> Vec<u32> {
+        Vec::new()
+    }
     /// How many more sessions may be opened, if there is a limit and it can be found out.
     ///
     /// # Errors

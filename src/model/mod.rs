@@ -18,6 +18,7 @@ pub mod sentence;
 pub mod target;
 mod test;
 pub mod verdict;
+pub mod waits;
 mod window;
 pub mod workload;
 
@@ -40,5 +41,6 @@ pub use sentence::Sentence;
 pub use target::Target;
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
+pub use waits::{Activity, Event, EventCount, Profile, ProfileRow, SamplerCost, Seen, ServerLog, Waits};
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use workload::{Alias, Answer, Bind, Claim, ClientBranch, Param, Part, Workload};

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, Disclosure, Drive, Kpm, Offer, Precision, Provenance, RunKind, TestSpec, Verdict};
+use super::{
+    Counters, Disclosure, Drive, Kpm, Offer, Precision, Profile, Provenance, RunKind, ServerLog, TestSpec, Verdict,
+    Waits,
+};
 
 /// What jobs counted while looping.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -105,6 +108,9 @@ pub struct SeriesPoint {
     pub in_window: bool,
     /// Counter differences over the interval (OS and database).
     pub metrics: Counters,
+    /// Sessions of jobs that were at work or waited, by class of event: the mean of the interval's samples.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sessions: BTreeMap<String, f64>,
 }
 
 /// When a snapshot of all probes was taken.
@@ -225,6 +231,15 @@ pub struct TestResult {
     /// Of a test that committed, where the database tells what it puts off, or could be made to do it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasting: Option<Lasting>,
+    /// What the sessions did, by sampling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
+    /// What the server counted by name from the begin to the end of the test: `statements`, `io`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiles: BTreeMap<String, Profile>,
+    /// What the server logged meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_log: Option<ServerLog>,
     /// First error message seen, if any (never with a password).
     pub first_error: Option<String>,
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
@@ -532,6 +547,9 @@ impl TestResult {
             verdict: Verdict::from_reasons(Vec::new()),
             durability: None,
             lasting: None,
+            waits: None,
+            profiles: BTreeMap::new(),
+            server_log: None,
             first_error: None,
             facts: BTreeMap::new(),
         }

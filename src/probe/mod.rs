@@ -11,10 +11,14 @@ use crate::model::Counters;
 mod disk;
 mod foreign;
 mod process;
+mod profile;
+mod sessions;
 mod sql;
 mod system;
 mod watch;
 
+pub use profile::{Reading as ProfileReading, between as profiles_between};
+pub use sessions::Sessions;
 pub use sql::{SqlProbe, disclose, take};
 pub use watch::{Pace, Round, Watch};
 

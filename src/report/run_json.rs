@@ -11,8 +11,8 @@ use super::{Document, Input, Report, open_loop};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
     self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, Lasting, LatencySummary, LoadResult,
-    OwnLoop, PartFigures, Precision, Provenance, Published, RunKind, RunRecord, RunStatus, SeriesPoint, Status,
-    Verdict,
+    OwnLoop, PartFigures, Precision, Profile, Provenance, Published, RunKind, RunRecord, RunStatus, SeriesPoint,
+    ServerLog, Status, Verdict, Waits,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -153,6 +153,13 @@ struct Test<'a> {
     durability: Option<Durability>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sustained: Option<Lasting>,
+    /// By sampling the sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits: Option<&'a Waits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profiles: Option<&'a BTreeMap<String, Profile>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_log: Option<&'a ServerLog>,
     published: Option<&'a Published>,
 }
 
@@ -211,6 +218,9 @@ impl<'a> Test<'a> {
             verdict: test.verdict(),
             durability: result.and_then(|result| result.durability),
             sustained: result.and_then(|result| result.lasting),
+            waits: result.and_then(|result| result.waits.as_ref()),
+            profiles: result.map(|result| &result.profiles).filter(|profiles| !profiles.is_empty()),
+            server_log: result.and_then(|result| result.server_log.as_ref()),
             published: printed.map(|printed| &printed.published),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::log::{JobLog, Second, SliceLog};
 use super::samples::Samples;
+use super::sessions::SessionLog;
 use crate::model::{
     Counters, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop, PartFigures, PartPlan, Precision,
     SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
@@ -28,6 +29,8 @@ pub struct Raw {
     pub snapshots: Vec<Snapshot>,
     /// One sample per second while the jobs ran.
     pub samples: Samples,
+    /// What the sessions did.
+    pub sessions: SessionLog,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Seconds from the gate to the end of the last job.
@@ -49,7 +52,8 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
     let per_s = |count: &dyn Fn(&JobFigures) -> f64| -> f64 { jobs.iter().map(|job| rate(count(job), job)).sum() };
     let (open_s, close_s) = window_edges(&raw);
     let counters = whole_test_counters(&raw);
-    let series = series(&raw, &units_per_op, open_s, close_s);
+    let mut series = series(&raw, &units_per_op, open_s, close_s);
+    raw.sessions.spread(&mut series);
     let precision = selection.window.precision();
     Ok(TestResult {
         window_s: close_s - open_s,
@@ -68,6 +72,7 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         series,
         window_counters: difference(&raw.snapshots, Moment::WindowOpen, Moment::WindowClose),
         counters,
+        waits: raw.sessions.waits(open_s, close_s),
         window,
         job_figures: jobs,
         first_error: raw.jobs.iter().find_map(|(_, log)| log.first_error.clone()),
@@ -353,6 +358,7 @@ mod tests {
             seconds: Vec::new(),
             points: Vec::new(),
             snapshots: Vec::new(),
+            sessions: SessionLog::default(),
             samples: {
                 let mut samples = Samples::default();
                 (0..=3).for_each(|t| samples.push(f64::from(t), &Counters::default()));

@@ -47,6 +47,12 @@ impl Gate {
         if state.stopped { None } else { state.opened_at }
     }
 
+    /// When the gate opened, once it is; `None` if the test is off.
+    pub fn opening(&self) -> Option<Instant> {
+        let state = self.changed.wait_while(self.lock(), |state| state.opened_at.is_none() && !state.stopped);
+        state.unwrap_or_else(std::sync::PoisonError::into_inner).opened_at
+    }
+
     /// A job has everything that the window needs.
     pub fn satisfied(&self) {
         self.update(|state| state.satisfied += 1);

@@ -10,12 +10,14 @@ pub mod log;
 pub mod pacer;
 pub mod samples;
 pub mod schedule;
+pub mod sessions;
 pub mod test;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use coordinator::{CONNECT_TIMEOUT, Progress, ReadProbes, Reading};
+pub use sessions::SessionSource;
 pub use test::{Outcome, TestContext, run_test};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.

@@ -1,5 +1,7 @@
 //! One test: setup, gate, jobs, window, snapshots, teardown.
 
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Interrupt;
@@ -9,6 +11,7 @@ use super::gate::Gate;
 use super::log::{JobLog, SecondsLog};
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
+use super::sessions::{SessionLog, SessionSource, sample};
 use crate::engine::{Database, EngineError, ErrorClass, JobOrder, Session};
 use crate::model::rows::RowFunction;
 use crate::model::{Arrivals, Facts, Moment, TestResult, TestSpec};
@@ -26,6 +29,8 @@ pub struct TestContext<'a> {
     /// How long all jobs together may take to connect and prepare: [`super::CONNECT_TIMEOUT`], but for tests of ours.
     pub connect_timeout: Duration,
     pub interrupt: &'a Interrupt,
+    /// What the sessions do is sampled from this.
+    pub sessions: Option<&'a Mutex<dyn SessionSource>>,
 }
 
 /// How a test ended.
@@ -95,7 +100,9 @@ fn measure(
     let facts = test_facts(context.facts, spec.jobs);
     let started_at = jiff::Timestamp::now().to_string();
     let mut coordinator = Coordinator::new(&gate, &schedule, &seconds, context.connect_timeout, probes, progress);
-    let (jobs, ended) = std::thread::scope(|scope| {
+    let (running, has_ended) = channel();
+    let (jobs, ended, sessions) = std::thread::scope(|scope| {
+        let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
         let threads: Vec<_> = (1..=spec.jobs)
             .map(|job| {
                 let (gate, seconds, schedule, facts) = (&gate, &seconds, &schedule, &facts);
@@ -107,7 +114,9 @@ fn measure(
             })
             .collect();
         let ended = coordinator.conduct(context.interrupt, &|| context.database.cancel());
-        (threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect::<Vec<_>>(), ended)
+        drop(running);
+        let jobs = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect::<Vec<_>>();
+        (jobs, ended, sampler.join().unwrap_or_default())
     });
     coordinator.snapshot(Moment::End, ended.total_s);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
@@ -121,11 +130,19 @@ fn measure(
         seconds: seconds.into_seconds(),
         snapshots,
         samples,
+        sessions,
         started_at,
         total_s: ended.total_s,
         facts,
     };
     conclude(context, spec, raw, &ended)
+}
+
+/// What the sessions did, from the gate to the end; nothing without a source.
+fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
+    let Some(source) = context.sessions else { return SessionLog::default() };
+    let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+    sample(&mut *source, gate, &|| context.database.job_sessions(), &ended)
 }
 
 /// When the ops of a job are due, in an open loop.

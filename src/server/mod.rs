@@ -322,6 +322,10 @@ impl PrivateServer {
     pub fn storage_path(&self) -> &Path {
         &self.place.data
     }
+    /// What the server writes about itself.
+    pub fn log_path(&self) -> PathBuf {
+        process::log_path(&self.place.home)
+    }
     /// Process id of the server, while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.daemon.as_ref().map(Daemon::pid)

@@ -114,6 +114,11 @@ fn cannot_run(command: &Command, error: &std::io::Error) -> Error {
         .advise("name the directory of the server's programs with --server-bin")
 }
 
+/// Where the log of a server in `home` stands.
+pub(super) fn log_path(home: &Path) -> std::path::PathBuf {
+    home.join(LOG_FILE)
+}
+
 /// The last lines of the server's log, as one: the last alone is often only "is shut down" or "contains errors".
 pub(super) fn last_log_lines(home: &Path) -> String {
     let text = fs::read(home.join(LOG_FILE)).unwrap_or_default();

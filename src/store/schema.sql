@@ -86,7 +86,7 @@ CREATE TABLE test (
     first_error    TEXT, -- first error message of an op
     counters       TEXT NOT NULL, -- JSON: differences over the whole test
     window_counters TEXT NOT NULL, -- JSON: differences over the window
-    rest           TEXT NOT NULL, -- fields without a column: precision asked for, tallies with errors by class, figures per job and part, histogram, facts
+    rest           TEXT NOT NULL, -- fields without a column: precision asked for, tallies with errors by class, figures per job and part, histogram, facts; waits (events by sampling), profiles, server_log
     UNIQUE (run_id, seq)
 ) STRICT;
 
@@ -105,7 +105,7 @@ CREATE TABLE series (
     p99_us     REAL, -- of the service time
     in_window  INTEGER NOT NULL CHECK (in_window IN (0, 1)), -- 1 if it lies within the window
     metrics    TEXT NOT NULL, -- JSON: counter differences over the interval
-    rest       TEXT NOT NULL, -- fields without a column
+    rest       TEXT NOT NULL, -- fields without a column: sessions, at work or waiting, by class
     PRIMARY KEY (test_id, position)
 ) STRICT, WITHOUT ROWID;
 

@@ -271,6 +271,7 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
     let mut profile = catalog.profile("XS").unwrap().clone();
     profile.settings = BTreeMap::from([(target.engine().to_string(), crate::support::settings(settings))]);
     let request = campaign::Request {
+        is_sampled: true,
         target: target.clone(),
         profile,
         size_is_of_profile: false,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dbdyno::model::{
-    Better, Counters, Disclosure, Drive, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures,
-    Reason, ReasonCode, RunRecord, RunStatus, Sentence, SeriesPoint, Snapshot, Status, Tally, Test, TestResult,
-    Verdict,
+    Activity, Better, Counters, Disclosure, Drive, Event, EventCount, JobFigures, Kpm, KpmValue, LatencySummary,
+    LoadResult, Moment, PartFigures, Profile, ProfileRow, Reason, ReasonCode, RunRecord, RunStatus, SamplerCost,
+    Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test, TestResult, Verdict, Waits,
 };
 use dbdyno::store::Store;
 
@@ -210,6 +210,9 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         verdict: Verdict::from_reasons(vec![]),
         durability: None,
         lasting: None,
+        waits: (group == "TP").then(|| waits(jobs)),
+        profiles: if group == "TP" { profiles(ops_per_s) } else { BTreeMap::new() },
+        server_log: (group == "TP").then(server_log),
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },
@@ -266,8 +269,57 @@ fn series(ops_per_s: f64) -> Vec<SeriesPoint> {
             ("watch_paced", 1.0),
             ("watch_speed", if second == 7 { 0.62 } else { 0.98 }),
         ]),
+        sessions: [("CPU", 0.5), ("IO", 0.25 + 0.01 * f64::from(second))]
+            .map(|(class, n)| (class.to_string(), n))
+            .into(),
     };
     (1..=12).map(point).collect()
+}
+
+/// 100 samples of the window of 10 s.
+fn waits(jobs: u32) -> Waits {
+    let seen = 100 * u64::from(jobs);
+    let event = |class: &str, name: &str, activity, background, samples: u64, share| EventCount {
+        event: Event { class: class.into(), name: name.into(), activity, background },
+        samples,
+        share,
+    };
+    Waits {
+        period_s: 0.1,
+        samples: 100,
+        due: 101,
+        sessions: seen,
+        idle: seen / 10,
+        events: vec![
+            event("IO", "WALSync", Activity::LogSync, false, seen / 2, 5.0 / 9.0),
+            event("CPU", "CPU", Activity::Cpu, false, seen * 3 / 10, 3.0 / 9.0),
+            event("checkpointer: IO", "DataFileWrite", Activity::DataWrite, true, 30, 1.0),
+            event("LWLock", "WALWrite", Activity::LogSync, false, seen / 10, 1.0 / 9.0),
+        ],
+        cost: SamplerCost { elapsed_s: 12.1, own_cpu_s: 0.04, server_cpu_s: Some(0.06), look_s: 0.000_9 },
+        missing: Vec::new(),
+    }
+}
+
+fn profiles(ops_per_s: f64) -> BTreeMap<String, Profile> {
+    let values = [
+        ("writes", 12.0 * ops_per_s),
+        ("written_bytes", 1440.0 * ops_per_s),
+        ("write_ms", 96.0),
+        ("syncs", 10.0 * ops_per_s),
+    ];
+    let row = ProfileRow { name: "log".into(), values: counters(&values) };
+    let io = Profile { rows: vec![row], ..Profile::default() };
+    let missing = Some("pg_stat_statements is not created in this database; to load it costs every statement".into());
+    [("io".to_string(), io), ("statements".to_string(), Profile { missing, ..Profile::default() })].into()
+}
+
+fn server_log() -> ServerLog {
+    let lines = [
+        "2026-03-02 20:15:09 UTC [12] LOG:  checkpoint starting: wal",
+        "2026-03-02 20:15:11 UTC [12] LOG:  checkpoint complete",
+    ];
+    ServerLog { lines: lines.map(String::from).to_vec(), left_out: 2, missing: None }
 }
 
 fn snapshots() -> Vec<Snapshot> {

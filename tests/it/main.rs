@@ -56,4 +56,5 @@ mod suites;
 mod summaries;
 mod support;
 mod verify;
+mod waits;
 mod workbook;

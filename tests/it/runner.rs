@@ -113,6 +113,7 @@ fn run_probed(
         seed: 42,
         connect_timeout,
         interrupt: &interrupt,
+        sessions: None,
     };
     let spec = TestSpec { selection, jobs, offer: None, seq: 1 };
     run_test(&context, &spec, probes, &mut |progress| watch(progress, &interrupt))
@@ -484,6 +485,7 @@ fn run_offered(statement: &str, window: Window, jobs: u32, per_s: f64, arrivals:
         seed: 42,
         connect_timeout: CONNECT_TIMEOUT,
         interrupt: &interrupt,
+        sessions: None,
     };
     let selection = selection(statement, window);
     let spec = TestSpec { selection: &selection, jobs, offer: Some(Offer { per_s, arrivals, promise: None }), seq: 1 };

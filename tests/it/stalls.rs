@@ -62,6 +62,7 @@ impl Stand {
             seed: 42,
             connect_timeout: CONNECT_TIMEOUT,
             interrupt: &Interrupt::new(),
+            sessions: None,
         };
         let stalled_us = Cell::new(None);
         let mut progress = |progress: Progress| {

@@ -89,7 +89,17 @@ impl Engine for MariaDb {
         let pid = if is_local { session::server_process(&mut session) } else { None };
         let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
         let no_routines = ours.no_routines;
-        Ok(Box::new(MariaDatabase { config, options, passwords, version, no_routines, pid, storage_path, running }))
+        Ok(Box::new(MariaDatabase {
+            config,
+            options,
+            passwords,
+            version,
+            no_routines,
+            pid,
+            storage_path,
+            running,
+            jobs: Running::new(),
+        }))
     }
 }
 
@@ -122,6 +132,8 @@ struct MariaDatabase {
     storage_path: Option<PathBuf>,
     /// Numbers of our sessions.
     running: Arc<Running<u32>>,
+    /// Those of jobs.
+    jobs: Arc<Running<u32>>,
 }
 
 impl MariaDatabase {
@@ -133,6 +145,7 @@ impl MariaDatabase {
 
     fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
         let mut session = self.open_session()?;
+        session.be_of_job(&self.jobs);
         job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
         Ok(session)
     }
@@ -173,6 +186,9 @@ impl Database for MariaDatabase {
     }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
+    }
+    fn job_sessions(&self) -> Vec<u32> {
+        self.jobs.all()
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         sessions_left(&mut self.open_session()?, &provision::sql("sessions")?)

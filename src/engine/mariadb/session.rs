@@ -21,13 +21,21 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// A session; ends properly when dropped.
 pub(super) struct MariaSession {
     pub wire: Wire,
+    id: u32,
     _running: Entered<u32>,
+    _job: Option<Entered<u32>>,
 }
 
 impl MariaSession {
     /// A session that can be cancelled through `running`.
     pub(super) fn new(connection: Connection, running: &Arc<Running<u32>>) -> Self {
-        MariaSession { wire: connection.wire, _running: running.enter(connection.id) }
+        let (id, running) = (connection.id, running.enter(connection.id));
+        MariaSession { wire: connection.wire, id, _running: running, _job: None }
+    }
+
+    /// Counts the session among those of jobs as long as it lives.
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>) {
+        self._job = Some(jobs.enter(self.id));
     }
 }
 

@@ -100,7 +100,15 @@ impl Engine for Postgres {
         provision::prepare(&mut session, access)?;
         let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
         let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
-        Ok(Box::new(PgDatabase { config, passwords, version, postmaster_pid, storage_path, running }))
+        Ok(Box::new(PgDatabase {
+            config,
+            passwords,
+            version,
+            postmaster_pid,
+            storage_path,
+            running,
+            jobs: Running::new(),
+        }))
     }
 }
 
@@ -125,6 +133,8 @@ struct PgDatabase {
     postmaster_pid: Option<u32>,
     storage_path: Option<PathBuf>,
     running: Arc<Running<CancelKey>>,
+    /// Backends of jobs.
+    jobs: Arc<Running<u32>>,
 }
 
 impl PgDatabase {
@@ -146,6 +156,7 @@ impl Database for PgDatabase {
         // Dropping a session waits for the backend's end: its statistics are complete when this returns.
         let session = || {
             let mut session = self.open_session(JOB_SETTINGS)?;
+            session.be_of_job(&self.jobs);
             job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
             Ok::<_, EngineError>(session)
         };
@@ -167,6 +178,9 @@ impl Database for PgDatabase {
         let mut keys = Vec::new();
         self.running.each(|key| keys.push(key.clone()));
         keys.iter().for_each(CancelKey::cancel);
+    }
+    fn job_sessions(&self) -> Vec<u32> {
+        self.jobs.all()
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         sessions_left(&mut self.open_session(&[])?, &provision::sql("sessions")?)

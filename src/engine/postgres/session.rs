@@ -20,13 +20,22 @@ const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// A session; ends properly when dropped.
 pub(super) struct PgSession {
     pub wire: Wire,
+    /// Process id of its backend; 0 if the server gave none.
+    id: u32,
     _running: Entered<CancelKey>,
+    _job: Option<Entered<u32>>,
 }
 
 impl PgSession {
     /// A session that can be cancelled through `running`.
     pub(super) fn new(connection: Connection, running: &Arc<Running<CancelKey>>) -> Self {
-        PgSession { wire: connection.wire, _running: running.enter(connection.cancel_key) }
+        let id = connection.backend_pid.unwrap_or(0);
+        PgSession { wire: connection.wire, id, _running: running.enter(connection.cancel_key), _job: None }
+    }
+
+    /// Counts the session among those of jobs as long as it lives.
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>) {
+        self._job = Some(jobs.enter(self.id));
     }
 
     /// Sends `sql` with binds as text, types left to the server, for the unnamed statement.

@@ -1,0 +1,106 @@
+//! What is told of a test beside its figures: what the server counted by name, and what a private server logged.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::Platform;
+use super::probing::Sampler;
+use crate::model::{ServerLog, TestResult};
+use crate::probe::{ProfileReading, profiles_between};
+
+/// Lines of a log that a test keeps, and characters of a line.
+const MOST_LINES: usize = 40;
+const LONGEST_LINE: usize = 300;
+/// Bytes of a log that are read at most.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Where it comes from.
+pub struct Aside {
+    /// The log of a private server.
+    log: Option<PathBuf>,
+    /// The database has a log that we cannot read.
+    is_elsewhere: bool,
+}
+
+/// As it stood before a test.
+pub struct Before {
+    profiles: ProfileReading,
+    log_bytes: u64,
+}
+
+impl Aside {
+    /// Of an open platform.
+    pub fn of(platform: &Platform) -> Aside {
+        let is_server = !platform.engine.capabilities().in_process && platform.engine.is_target();
+        let log = platform.log_path();
+        Aside { is_elsewhere: is_server && log.is_none(), log }
+    }
+
+    /// Before a test.
+    pub fn begin(&self, sampler: Option<&Mutex<Sampler>>) -> Before {
+        let log_bytes = self.log.as_deref().and_then(|path| fs::metadata(path).ok()).map_or(0, |file| file.len());
+        Before { profiles: profiles(sampler), log_bytes }
+    }
+
+    /// After it: what came meanwhile goes into its result.
+    pub fn end(&self, before: Before, sampler: Option<&Mutex<Sampler>>, result: &mut TestResult) {
+        result.profiles = profiles_between(&before.profiles, profiles(sampler));
+        result.server_log = match &self.log {
+            Some(path) => Some(log_since(path, before.log_bytes)),
+            None => self.is_elsewhere.then(|| ServerLog {
+                missing: Some("only of a private server is the log known".into()),
+                ..ServerLog::default()
+            }),
+        };
+    }
+}
+
+fn profiles(sampler: Option<&Mutex<Sampler>>) -> ProfileReading {
+    sampler.map(|sampler| sampler.lock().unwrap_or_else(PoisonError::into_inner).profiles()).unwrap_or_default()
+}
+
+fn log_since(path: &Path, from: u64) -> ServerLog {
+    match read_since(path, from) {
+        Ok(bytes) => lines(&String::from_utf8_lossy(&bytes)),
+        Err(error) => ServerLog { missing: Some(format!("the log cannot be read ({error})")), ..ServerLog::default() },
+    }
+}
+
+fn read_since(path: &Path, from: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn lines(text: &str) -> ServerLog {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let left_out = lines.len().saturating_sub(MOST_LINES) as u64;
+    let cut = |line: &&str| match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => (*line).to_string(),
+    };
+    ServerLog { lines: lines.iter().take(MOST_LINES).map(cut).collect(), left_out, missing: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_logged_meanwhile_is_kept_and_long_texts_are_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("server.log");
+        fs::write(&path, "before\n").unwrap();
+        let from = fs::metadata(&path).unwrap().len();
+        let long = "x".repeat(1000);
+        fs::write(&path, format!("before\ncheckpoint starting\n\n{long}\n{}", "more\n".repeat(50))).unwrap();
+        let log = log_since(&path, from);
+        assert_eq!((log.lines[0].as_str(), log.lines[1].len()), ("checkpoint starting", LONGEST_LINE + 3));
+        assert_eq!((log.lines.len(), log.left_out), (MOST_LINES, 12));
+        assert!(log_since(&directory.path().join("none"), 0).missing.is_some());
+    }
+}

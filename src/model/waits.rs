@@ -1,0 +1,222 @@
+//! What sessions did while a test ran, seen by sampling: events, and beside them what the server counted by statement and kind of
+//! I/O, and what it logged.
+
+use serde::{Deserialize, Serialize};
+
+use super::Counters;
+
+/// What a session does, in words that every engine shares: `catalog/probes/<engine>.sql` says which of its events is which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activity {
+    /// At work, or waits for a processor.
+    Cpu,
+    /// Writes or syncs the log, or waits for another session that does.
+    LogSync,
+    DataRead,
+    DataWrite,
+    /// Waits for a row that another transaction has locked.
+    RowLock,
+    /// Waits for a structure in memory: a lightweight lock, a mutex.
+    Latch,
+    /// Waits for the network within a statement.
+    Network,
+    /// Any other wait.
+    Other,
+}
+
+impl Activity {
+    /// Every activity.
+    pub const ALL: [Activity; 8] = [
+        Activity::Cpu,
+        Activity::LogSync,
+        Activity::DataRead,
+        Activity::DataWrite,
+        Activity::RowLock,
+        Activity::Latch,
+        Activity::Network,
+        Activity::Other,
+    ];
+
+    /// As in the catalogue's files, in JSON and as printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Activity::Cpu => "cpu",
+            Activity::LogSync => "log-sync",
+            Activity::DataRead => "data-read",
+            Activity::DataWrite => "data-write",
+            Activity::RowLock => "row-lock",
+            Activity::Latch => "latch",
+            Activity::Network => "network",
+            Activity::Other => "other",
+        }
+    }
+
+    /// The activity of this name; a name that nobody knows is another wait.
+    pub fn of(name: &str) -> Activity {
+        Activity::ALL.into_iter().find(|activity| activity.name() == name).unwrap_or(Activity::Other)
+    }
+}
+
+/// What one session was seen doing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Event {
+    /// The engine's own class and name: `IO`, `WALSync`.
+    pub class: String,
+    pub name: String,
+    pub activity: Activity,
+    /// Of the server's own processes, not of a job.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+}
+
+/// What a session is seen doing: an event, or it waits for its client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    Idle,
+    At(Event),
+}
+
+/// The samples of a window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Waits {
+    /// Seconds between two samples, as planned.
+    pub period_s: f64,
+    /// Samples that were taken, of those that were due.
+    pub samples: u64,
+    pub due: u64,
+    /// Sessions of jobs that were seen, summed over the samples; and those of them that waited for their client.
+    pub sessions: u64,
+    pub idle: u64,
+    /// The most frequent first.
+    pub events: Vec<EventCount>,
+    pub cost: SamplerCost,
+    /// What could not be seen, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+/// How often an event was seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventCount {
+    #[serde(flatten)]
+    pub event: Event,
+    /// Sessions seen at it, summed over the samples.
+    pub samples: u64,
+    /// Of all sightings of sessions of jobs that were not idle; of the server's own processes of all of theirs.
+    pub share: f64,
+}
+
+/// What sampling cost from the gate to the end of the jobs, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SamplerCost {
+    /// Elapsed, of which the cost is a part.
+    pub elapsed_s: f64,
+    /// Processor time of our thread.
+    pub own_cpu_s: f64,
+    /// Processor time of its session in the server, where that can be read.
+    pub server_cpu_s: Option<f64>,
+    /// Mean time of a look.
+    pub look_s: f64,
+}
+
+impl Waits {
+    /// Seconds of all sessions together that a number of sightings stands for, in a window of so many seconds: each sample
+    /// stands for the same part of it.
+    pub fn seconds(&self, sightings: u64, window_s: f64) -> f64 {
+        if self.samples == 0 { 0.0 } else { sightings as f64 / self.samples as f64 * window_s }
+    }
+
+    /// Sightings of sessions of jobs at this activity.
+    pub fn at(&self, activity: Activity) -> u64 {
+        self.of_jobs().filter(|count| count.event.activity == activity).map(|count| count.samples).sum()
+    }
+
+    /// Sightings of sessions of jobs that were not idle.
+    pub fn active(&self) -> u64 {
+        self.sessions - self.idle
+    }
+
+    /// Share of an activity of all that sessions of jobs did beside being idle; none if they did nothing.
+    pub fn share(&self, activity: Activity) -> Option<f64> {
+        (self.active() > 0).then(|| self.at(activity) as f64 / self.active() as f64)
+    }
+
+    /// The events of jobs.
+    pub fn of_jobs(&self) -> impl Iterator<Item = &EventCount> {
+        self.events.iter().filter(|count| !count.event.background)
+    }
+
+    /// The events of the server's own processes.
+    pub fn of_server(&self) -> impl Iterator<Item = &EventCount> {
+        self.events.iter().filter(|count| count.event.background)
+    }
+}
+
+/// Cumulative figures of the server by name (a statement, a kind of I/O), as differences over a test; those with the most
+/// time, or the most of all, first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    pub rows: Vec<ProfileRow>,
+    /// Rows that were left out because they did least.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// Why there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A line of a profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProfileRow {
+    pub name: String,
+    /// By column: `calls`, `time_ms`, `read_bytes`.
+    pub values: Counters,
+}
+
+/// What the server wrote into its log from the begin to the end of a test.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerLog {
+    pub lines: Vec<String>,
+    /// Lines beyond those.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(activity: Activity, background: bool, samples: u64) -> EventCount {
+        let event = Event { class: "c".into(), name: activity.name().into(), activity, background };
+        EventCount { event, samples, share: 0.0 }
+    }
+
+    #[test]
+    fn sightings_become_seconds_and_background_processes_are_apart() {
+        let events =
+            vec![count(Activity::Cpu, false, 90), count(Activity::LogSync, false, 60), count(Activity::Cpu, true, 7)];
+        let waits = Waits { samples: 100, sessions: 200, idle: 50, events, ..Waits::default() };
+        // Every sample stands for 0.1 s of a window of 10 s.
+        assert_eq!(waits.seconds(waits.at(Activity::Cpu), 10.0), 9.0);
+        assert_eq!((waits.active(), waits.share(Activity::LogSync)), (150, Some(0.4)));
+        assert_eq!(waits.of_server().count(), 1);
+        assert_eq!(Waits::default().share(Activity::Cpu), None);
+    }
+
+    #[test]
+    fn every_activity_has_a_name_of_its_own() {
+        for activity in Activity::ALL {
+            assert_eq!(Activity::of(activity.name()), activity);
+            assert_eq!(serde_json::to_value(activity).ok(), Some(activity.name().into()));
+        }
+        assert_eq!(Activity::of("unheard of"), Activity::Other);
+    }
+}

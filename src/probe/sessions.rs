@@ -1,0 +1,324 @@
+//! What the sessions of a database do at this moment: the catalogue's block `sessions`, and for servers whose sessions are
+//! threads of this host what the operating system says of each thread.
+
+use std::collections::HashMap;
+use std::fs;
+
+use super::profile::{Profiles, Reading};
+use crate::engine::{Rows, Session};
+use crate::model::{Activity, Event, Seen};
+use crate::sql::{Block, statement};
+
+/// Block of a query with a row for each session of ours and each process of the server that is at work. Its columns:
+/// - `id`: number of the session; null for a process of the server itself
+/// - `idle`: 1 if it waits for its client
+/// - `class`, `event`: the engine's words
+/// - `activity`: a name of [`Activity`]; null if the engine does not tell whether it works or waits
+/// - `thread`: the thread of the operating system that serves it, where there is one
+///
+/// `-- period: 0.07` are the seconds between two looks, `-- log-file: ib_log` what the names of the log's files begin with.
+const SESSIONS: &str = "sessions";
+/// The same as far as users see it who may not ask for that; it counts if the other fails.
+const LESS: &str = "sessions.less";
+/// Block of one number: the thread or process of the session that asks.
+const OWN: &str = "sessions.own";
+/// Block of lines that say what of it this user cannot see; nulls are left out.
+const MISSING: &str = "sessions.missing";
+
+/// The sampler's session.
+pub struct Sessions {
+    session: Box<dyn Session>,
+    sql: String,
+    period_s: f64,
+    /// The server's process, if it is on this host.
+    server: Option<u32>,
+    /// What the names of the log's files begin with.
+    log_file: String,
+    own_thread: Option<u32>,
+    /// Of the sessions of the last look.
+    threads: Vec<u32>,
+    missing: Vec<String>,
+    profiles: Profiles,
+}
+
+/// A row of [`SESSIONS`].
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Row {
+    id: Option<u32>,
+    idle: bool,
+    class: String,
+    event: String,
+    activity: Option<Activity>,
+    thread: Option<u32>,
+}
+
+impl Sessions {
+    /// True if the engine has sessions to look at.
+    pub fn are_known(blocks: &[&Block]) -> bool {
+        blocks.iter().any(|block| block.name == SESSIONS)
+    }
+
+    /// A sampler over the blocks of an engine; none if it has no sessions to look at. `server_pids` are those of a server on
+    /// this host.
+    pub fn open(mut session: Box<dyn Session>, blocks: &[&Block], server_pids: &[u32]) -> Option<Sessions> {
+        let find = |name: &str| blocks.iter().find(|block| block.name == name).copied();
+        let (block, refused) = allowed(session.as_mut(), find(SESSIONS)?, find(LESS));
+        let period_s = find(SESSIONS)?.attributes.get("period")?.parse().ok()?;
+        let mut ask = |name: &str| session.query(statement(&find(name)?.text), &[]).ok();
+        let own_thread = ask(OWN).as_ref().and_then(Rows::scalar).and_then(|number| number.parse().ok());
+        let lines = ask(MISSING).map(|rows| rows.rows).unwrap_or_default();
+        let missing = refused.into_iter().chain(lines.into_iter().flatten().flatten()).collect();
+        let server = server_pids.first().copied();
+        let own_thread = own_thread.filter(|_| server.is_some());
+        let log_file = find(SESSIONS)?.attributes.get("log-file").cloned().unwrap_or_default();
+        let (sql, threads) = (statement(&block.text).to_string(), Vec::new());
+        Some(Sessions {
+            session,
+            sql,
+            period_s,
+            server,
+            log_file,
+            own_thread,
+            threads,
+            missing,
+            profiles: Profiles::of(blocks),
+        })
+    }
+
+    /// What the server has counted by name so far.
+    pub fn profiles(&mut self) -> Reading {
+        self.profiles.read(self.session.as_mut())
+    }
+
+    /// Seconds between two looks.
+    pub fn period_s(&self) -> f64 {
+        self.period_s
+    }
+
+    /// What cannot be seen.
+    pub fn missing(&self) -> Vec<String> {
+        self.missing.clone()
+    }
+
+    /// Processor time of the sampler's session in the server, in seconds, where the kernel tells it (`/proc/pid/schedstat`: ns
+    /// on a processor, ns waiting, slices).
+    pub fn server_cpu_s(&self) -> Option<f64> {
+        let text = fs::read_to_string(format!("/proc/{}/schedstat", self.own_thread?)).ok()?;
+        Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
+    }
+
+    /// What each session of `jobs` does now, and each process of the server that is at work.
+    ///
+    /// # Errors
+    /// The server's, as one line.
+    pub fn look(&mut self, jobs: &[u32]) -> Result<Vec<Seen>, String> {
+        let before: HashMap<u32, String> =
+            self.threads.iter().filter_map(|thread| Some((*thread, self.call(*thread)?))).collect();
+        let rows = self.session.query(&self.sql, &[]).map_err(|error| error.to_string())?;
+        let wanted = |row: &Row| row.id.is_none_or(|id| jobs.contains(&id));
+        let rows: Vec<Row> = read(&rows).filter(wanted).collect();
+        self.threads = rows.iter().filter_map(|row| row.thread).collect();
+        Ok(rows.into_iter().map(|row| self.seen(row, &before)).collect())
+    }
+
+    /// What the operating system says that a thread does, where it is on this host and may be read.
+    fn call(&self, thread: u32) -> Option<String> {
+        fs::read_to_string(format!("/proc/{}/task/{thread}/syscall", self.server?)).ok()
+    }
+
+    fn seen(&self, row: Row, before: &HashMap<u32, String>) -> Seen {
+        let thread = row.thread.and_then(|thread| Some((thread, self.call(thread)?)));
+        let Some((call, (thread, text))) = thread.and_then(|found| Some((Call::read(&found.1)?, found))) else {
+            return match row.idle {
+                true => Seen::Idle,
+                false => event(row.class, row.event, row.activity.unwrap_or(Activity::Other), row.id.is_none()),
+            };
+        };
+        // The same call with the same arguments: the thread stood in it while the server was asked.
+        let stood = call != Call::None && before.get(&thread) == Some(&text);
+        let file = || self.file(&text).unwrap_or_default();
+        with_call(row, call, stood, &file, &self.log_file)
+    }
+
+    /// The name of the file that a call is about: its first argument is the descriptor.
+    fn file(&self, call: &str) -> Option<String> {
+        let number = call.split_whitespace().nth(1)?.strip_prefix("0x")?;
+        let number = u32::from_str_radix(number, 16).ok()?;
+        let path = fs::read_link(format!("/proc/{}/fd/{number}", self.server?)).ok()?;
+        Some(path.file_name()?.to_string_lossy().into_owned())
+    }
+}
+
+/// The block that this user may run, and what is lost if it is the lesser one.
+fn allowed<'a>(session: &mut dyn Session, full: &'a Block, less: Option<&'a Block>) -> (&'a Block, Option<String>) {
+    match (session.query(statement(&full.text), &[]), less) {
+        (Err(error), Some(less)) => (less, Some(format!("{}: {error}", less.doc.replace('\n', " ")))),
+        _ => (full, None),
+    }
+}
+
+fn read(rows: &Rows) -> impl Iterator<Item = Row> + '_ {
+    (0..rows.rows.len()).map(|at| {
+        let number = |name: &str| rows.get(at, name).and_then(|text| text.parse().ok());
+        let text = |name: &str| rows.get(at, name).unwrap_or_default().to_string();
+        Row {
+            id: number("id"),
+            idle: number("idle") == Some(1),
+            class: text("class"),
+            event: text("event"),
+            activity: rows.get(at, "activity").map(Activity::of),
+            thread: number("thread"),
+        }
+    })
+}
+
+fn event(class: impl Into<String>, name: impl Into<String>, activity: Activity, background: bool) -> Seen {
+    Seen::At(Event { class: class.into(), name: name.into(), activity, background })
+}
+
+/// What a thread does in the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    /// On a processor, or waits for one.
+    None,
+    /// Waits for its client.
+    Receive,
+    Send,
+    Read(&'static str),
+    Write(&'static str),
+    Sync(&'static str),
+    /// Waits for another thread.
+    Futex,
+    Other,
+}
+
+impl Call {
+    /// From `/proc/pid/task/tid/syscall`: `running`, or the number of the call first (-1 in none, as in a page fault).
+    fn read(text: &str) -> Option<Call> {
+        let first = text.split_whitespace().next()?;
+        if first == "running" {
+            return Some(Call::None);
+        }
+        Some(Call::of(first.parse().ok()?))
+    }
+
+    fn of(number: libc::c_long) -> Call {
+        match number {
+            libc::SYS_ppoll | libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_epoll_pwait => Call::Receive,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_poll | libc::SYS_epoll_wait => Call::Receive,
+            libc::SYS_sendto | libc::SYS_sendmsg => Call::Send,
+            libc::SYS_pread64 | libc::SYS_preadv => Call::Read("pread"),
+            libc::SYS_read => Call::Read("read"),
+            libc::SYS_io_getevents | libc::SYS_io_uring_enter => Call::Read("asynchronous I/O"),
+            libc::SYS_pwrite64 | libc::SYS_pwritev => Call::Write("pwrite"),
+            libc::SYS_write => Call::Write("write"),
+            libc::SYS_fsync => Call::Sync("fsync"),
+            libc::SYS_fdatasync => Call::Sync("fdatasync"),
+            libc::SYS_futex => Call::Futex,
+            _ => Call::Other,
+        }
+    }
+}
+
+/// What a thread does in the kernel says whether its session works or waits. What the server said of it a moment before holds
+/// only if the thread `stood` in one call meanwhile; `file` is the one that the call is about.
+fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_file: &str) -> Seen {
+    let background = row.id.is_none();
+    let io = |name: &str, of_data: Activity| {
+        let file = file();
+        let is_log = !log_file.is_empty() && file.starts_with(log_file);
+        event("IO", format!("{name} {file}").trim(), if is_log { Activity::LogSync } else { of_data }, background)
+    };
+    match call {
+        Call::Receive => Seen::Idle,
+        Call::None => event("CPU", "CPU", Activity::Cpu, background),
+        Call::Send => event("Network", "send", Activity::Network, background),
+        Call::Read(name) => io(name, Activity::DataRead),
+        Call::Write(name) => io(name, Activity::DataWrite),
+        Call::Sync(name) => io(name, Activity::DataWrite),
+        Call::Futex if stood && !row.idle => match row.activity {
+            Some(activity) => event(row.class, row.event, activity, background),
+            None => event("Mutex", row.event, Activity::Latch, background),
+        },
+        Call::Futex => event("Wait", "for another thread", Activity::Other, background),
+        Call::Other => event("Other", "in the kernel", Activity::Other, background),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::EngineError;
+    use crate::sql::parse_blocks;
+
+    /// Answers every question with these rows.
+    struct Fixed(Rows);
+
+    impl Session for Fixed {
+        fn execute(&mut self, _: &str) -> Result<u64, EngineError> {
+            Ok(0)
+        }
+        fn query(&mut self, _: &str, _: &[i64]) -> Result<Rows, EngineError> {
+            Ok(self.0.clone())
+        }
+    }
+
+    fn open(blocks: &str, rows: &[[Option<&str>; 5]]) -> Option<Sessions> {
+        let columns = ["id", "idle", "class", "event", "activity"].map(String::from).to_vec();
+        let rows = rows.iter().map(|row| row.iter().map(|cell| cell.map(String::from)).collect()).collect();
+        let blocks = parse_blocks("probes.sql", blocks).unwrap();
+        Sessions::open(Box::new(Fixed(Rows { columns, rows })), &blocks.iter().collect::<Vec<_>>(), &[])
+    }
+
+    #[test]
+    fn only_sessions_of_jobs_and_of_the_server_are_seen() {
+        let rows = [
+            [Some("7"), Some("0"), Some("IO"), Some("WALSync"), Some("log-sync")],
+            [Some("8"), Some("0"), Some("IO"), Some("DataFileRead"), Some("data-read")],
+            [Some("9"), Some("1"), Some("Client"), Some("ClientRead"), None],
+            [None, Some("0"), Some("IO"), Some("DataFileWrite"), Some("data-write")],
+        ];
+        let mut sessions = open("-- name: sessions\n-- period: 0.05\nselect 1", &rows).unwrap();
+        assert_eq!((sessions.period_s(), sessions.server_cpu_s()), (0.05, None));
+        let sync = event("IO", "WALSync", Activity::LogSync, false);
+        let write = event("IO", "DataFileWrite", Activity::DataWrite, true);
+        assert_eq!(sessions.look(&[7, 9]).unwrap(), [sync, Seen::Idle, write]);
+    }
+
+    #[test]
+    fn an_engine_without_the_block_has_no_sessions() {
+        assert!(open("-- name: version\nselect 1", &[]).is_none());
+    }
+
+    #[test]
+    fn a_call_says_whether_a_stage_works_or_waits() {
+        let row = |activity: Option<Activity>, idle: bool| Row {
+            id: Some(1),
+            idle,
+            class: "Commit".into(),
+            event: "Commit".into(),
+            activity,
+            thread: Some(1),
+        };
+        let seen = |activity, idle, stood, number: libc::c_long, file: &'static str| {
+            let call = Call::read(&format!("{number} 0x5 0x1")).unwrap();
+            match with_call(row(activity, idle), call, stood, &|| file.to_string(), "ib_log") {
+                Seen::At(event) => Some(event.activity),
+                Seen::Idle => None,
+            }
+        };
+        let (commit, futex) = (Some(Activity::LogSync), libc::SYS_futex);
+        assert_eq!(seen(commit, false, true, futex, ""), commit);
+        assert_eq!(seen(None, false, true, futex, ""), Some(Activity::Latch));
+        // Whoever waits now may have done something else when the server was asked.
+        assert_eq!(seen(commit, false, false, futex, ""), Some(Activity::Other));
+        assert_eq!(seen(commit, true, true, futex, ""), Some(Activity::Other));
+        assert_eq!(seen(None, false, false, libc::SYS_fdatasync, "ib_logfile0"), commit);
+        assert_eq!(seen(commit, false, false, libc::SYS_pwrite64, "big.ibd"), Some(Activity::DataWrite));
+        assert_eq!(seen(None, false, false, libc::SYS_pread64, "big.ibd"), Some(Activity::DataRead));
+        assert_eq!(seen(None, false, false, libc::SYS_ppoll, ""), None);
+        assert_eq!(Call::read("running\n"), Some(Call::None));
+        assert_eq!(Call::read("-1 0x7ffc 0x7f00"), Some(Call::Other));
+    }
+}

@@ -1,0 +1,252 @@
+//! Samples of what the sessions of a test do, several times a second, on a thread and a session of their own.
+//!
+//! Samples follow an absolute schedule: one that comes late is a sample like any other, and those that were due meanwhile are
+//! not made up for.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use rustix::thread::ClockId;
+
+use super::gate::Gate;
+use crate::model::{Event, EventCount, SamplerCost, Seen, SeriesPoint, Waits};
+
+/// Where samples come from.
+pub trait SessionSource: Send {
+    /// Seconds between two samples.
+    fn period_s(&self) -> f64;
+    /// What each session of `jobs` does now, and each process of the server that is not idle.
+    ///
+    /// # Errors
+    /// Why nothing can be seen any more, as one line.
+    fn look(&mut self, jobs: &[u32]) -> Result<Vec<Seen>, String>;
+    /// Processor time that its session has used in the server, if it can be read.
+    fn server_cpu_s(&self) -> Option<f64>;
+    /// What it cannot see, and why.
+    fn missing(&self) -> Vec<String>;
+}
+
+/// All samples of a test.
+#[derive(Debug, Default)]
+pub struct SessionLog {
+    period_s: f64,
+    events: Vec<Event>,
+    samples: Vec<Sample>,
+    cost: SamplerCost,
+    missing: Vec<String>,
+}
+
+/// One sample.
+#[derive(Debug, Default)]
+struct Sample {
+    /// Seconds since the gate opened.
+    t_s: f64,
+    idle: u32,
+    /// Index of an event and how many sessions were at it.
+    at: Vec<(usize, u32)>,
+}
+
+/// Samples from the opening of `gate` until `ended` is closed; `jobs` gives the numbers of the sessions that count.
+pub fn sample(
+    source: &mut dyn SessionSource,
+    gate: &Gate,
+    jobs: &dyn Fn() -> Vec<u32>,
+    ended: &Receiver<()>,
+) -> SessionLog {
+    let mut log = SessionLog { period_s: source.period_s(), missing: source.missing(), ..SessionLog::default() };
+    let Some(opened_at) = gate.opening() else { return log };
+    let jobs = jobs();
+    let (cpu_s, server_cpu_s) = (thread_cpu_s(), source.server_cpu_s());
+    let mut known = HashMap::new();
+    let mut looking_s = 0.0;
+    while await_tick(opened_at, log.period_s, ended) {
+        let began = Instant::now();
+        match source.look(&jobs) {
+            Ok(seen) => log.samples.push(note(opened_at, began, seen, &mut log.events, &mut known)),
+            Err(why) => {
+                log.missing.push(why);
+                break;
+            }
+        }
+        looking_s += began.elapsed().as_secs_f64();
+    }
+    log.cost = SamplerCost {
+        elapsed_s: opened_at.elapsed().as_secs_f64(),
+        own_cpu_s: thread_cpu_s() - cpu_s,
+        server_cpu_s: source.server_cpu_s().zip(server_cpu_s).map(|(end, begin)| end - begin),
+        look_s: looking_s / log.samples.len().max(1) as f64,
+    };
+    log
+}
+
+/// Processor time of this thread.
+fn thread_cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Waits for the next multiple of the period; false once the test has ended.
+fn await_tick(opened_at: Instant, period_s: f64, ended: &Receiver<()>) -> bool {
+    let now_s = opened_at.elapsed().as_secs_f64();
+    let next_s = ((now_s / period_s).floor() + 1.0) * period_s;
+    let wait = Duration::from_secs_f64((next_s - now_s).max(0.0));
+    ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
+}
+
+fn note(
+    opened_at: Instant,
+    at: Instant,
+    seen: Vec<Seen>,
+    events: &mut Vec<Event>,
+    known: &mut HashMap<Event, usize>,
+) -> Sample {
+    let mut sample = Sample { t_s: at.duration_since(opened_at).as_secs_f64(), ..Sample::default() };
+    let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
+    for seen in seen {
+        match seen {
+            Seen::Idle => sample.idle += 1,
+            Seen::At(event) => {
+                let index = *known.entry(event).or_insert_with_key(|event| {
+                    events.push(event.clone());
+                    events.len() - 1
+                });
+                *counts.entry(index).or_insert(0) += 1;
+            }
+        }
+    }
+    sample.at = counts.into_iter().collect();
+    sample
+}
+
+impl SessionLog {
+    /// The samples between two moments in seconds since the gate; none without a source.
+    pub fn waits(&self, open_s: f64, close_s: f64) -> Option<Waits> {
+        if self.period_s == 0.0 {
+            return None;
+        }
+        let inside: Vec<&Sample> = self.between(open_s, close_s).collect();
+        let mut waits = Waits {
+            period_s: self.period_s,
+            samples: inside.len() as u64,
+            due: ((close_s - open_s) / self.period_s) as u64,
+            idle: inside.iter().map(|sample| u64::from(sample.idle)).sum(),
+            events: self.counts(&inside),
+            cost: self.cost,
+            missing: self.missing.clone(),
+            ..Waits::default()
+        };
+        waits.sessions = waits.idle + waits.of_jobs().map(|count| count.samples).sum::<u64>();
+        Some(waits)
+    }
+
+    fn between(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().filter(move |sample| sample.t_s > from_s && sample.t_s <= to_s)
+    }
+
+    fn counts(&self, samples: &[&Sample]) -> Vec<EventCount> {
+        let mut totals = vec![0_u64; self.events.len()];
+        for (index, count) in samples.iter().flat_map(|sample| &sample.at) {
+            totals[*index] += u64::from(*count);
+        }
+        let all = |background: bool| -> u64 {
+            self.events.iter().zip(&totals).filter(|(event, _)| event.background == background).map(|(_, n)| n).sum()
+        };
+        let (of_jobs, of_server) = (all(false), all(true));
+        let count = |(event, samples): (&Event, &u64)| EventCount {
+            event: event.clone(),
+            samples: *samples,
+            share: *samples as f64 / if event.background { of_server } else { of_jobs }.max(1) as f64,
+        };
+        let mut counts: Vec<EventCount> = self.events.iter().zip(&totals).map(count).collect();
+        counts.retain(|count| count.samples > 0);
+        counts.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.event.cmp(&b.event)));
+        counts
+    }
+
+    /// Gives each point of a series the mean number of sessions of jobs at each class.
+    pub fn spread(&self, points: &mut [SeriesPoint]) {
+        for point in points {
+            let samples: Vec<&Sample> = self.between(point.t_s - point.interval_s, point.t_s).collect();
+            for (index, count) in samples.iter().flat_map(|sample| &sample.at) {
+                let event = &self.events[*index];
+                if !event.background {
+                    *point.sessions.entry(event.class.clone()).or_insert(0.0) +=
+                        f64::from(*count) / samples.len() as f64;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Activity;
+
+    fn event(class: &str, background: bool) -> Seen {
+        let activity = Activity::Other;
+        Seen::At(Event { class: class.into(), name: "x".into(), activity, background })
+    }
+
+    /// Gives what is listed, one entry for each look, then fails.
+    struct Listed(std::vec::IntoIter<Vec<Seen>>);
+
+    impl SessionSource for Listed {
+        fn period_s(&self) -> f64 {
+            0.001
+        }
+        fn look(&mut self, jobs: &[u32]) -> Result<Vec<Seen>, String> {
+            assert_eq!(jobs, [7]);
+            self.0.next().ok_or_else(|| "gone".to_string())
+        }
+        fn server_cpu_s(&self) -> Option<f64> {
+            None
+        }
+        fn missing(&self) -> Vec<String> {
+            vec!["half".into()]
+        }
+    }
+
+    /// Three looks at two sessions: at IO and idle, at IO and LWLock, both at IO; the checkpointer works in the second.
+    fn log() -> SessionLog {
+        let looks = vec![
+            vec![event("IO", false), Seen::Idle],
+            vec![event("IO", false), event("LWLock", false), event("IO", true)],
+            vec![event("IO", false), event("IO", false)],
+        ];
+        let gate = Gate::new(1);
+        gate.open();
+        let (_test, ended) = std::sync::mpsc::channel();
+        sample(&mut Listed(looks.into_iter()), &gate, &|| vec![7], &ended)
+    }
+
+    #[test]
+    fn what_was_seen_is_counted_until_the_source_fails() {
+        let waits = log().waits(0.0, f64::INFINITY).unwrap();
+        let counts: Vec<_> = waits.events.iter().map(|count| (count.event.class.as_str(), count.samples)).collect();
+        assert_eq!(counts, [("IO", 4), ("IO", 1), ("LWLock", 1)]);
+        assert_eq!((waits.samples, waits.sessions, waits.idle, waits.events[0].share), (3, 6, 1, 0.8));
+        assert_eq!(waits.missing, ["half", "gone"]);
+        assert!(waits.cost.own_cpu_s > 0.0 && waits.cost.server_cpu_s.is_none());
+    }
+
+    #[test]
+    fn a_point_of_the_series_has_the_mean_of_its_samples() {
+        let (log, mut points) = (log(), vec![SeriesPoint { t_s: 1e6, interval_s: 1e6, ..SeriesPoint::default() }]);
+        log.spread(&mut points);
+        let expected = [("IO", 4.0 / 3.0), ("LWLock", 1.0 / 3.0)];
+        let found: Vec<_> = points[0].sessions.iter().map(|(class, mean)| (class.as_str(), *mean)).collect();
+        assert!(found.iter().zip(expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-9), "{found:?}");
+    }
+
+    #[test]
+    fn a_test_that_never_began_has_no_samples() {
+        let gate = Gate::new(1);
+        gate.stop();
+        let (_test, ended) = std::sync::mpsc::channel();
+        let log = sample(&mut Listed(Vec::new().into_iter()), &gate, &|| vec![7], &ended);
+        assert_eq!(log.waits(0.0, 1.0).unwrap().samples, 0);
+        assert_eq!(SessionLog::default().waits(0.0, 1.0), None);
+    }
+}
