@@ -41,9 +41,10 @@ select
     as logical_reads,
   sum(case when variable_name in ('INNODB_PAGES_READ', 'ARIA_PAGECACHE_READS') then variable_value end) as physical_reads,
   sum(case when variable_name in ('INNODB_PAGES_WRITTEN', 'ARIA_PAGECACHE_WRITES') then variable_value end) as blocks_written,
+  max(case variable_name when 'INNODB_BUFFER_POOL_WRITE_REQUESTS' then variable_value end) as block_changes,
   max(case variable_name when 'INNODB_DEADLOCKS' then variable_value end) as deadlocks
 from information_schema.global_status
-where variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN', 'INNODB_DEADLOCKS',
+where variable_name in ('INNODB_BUFFER_POOL_WRITE_REQUESTS', 'INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN', 'INNODB_DEADLOCKS',
   'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_WRITES')
 
 -- name: counters.log

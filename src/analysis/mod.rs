@@ -28,6 +28,7 @@ pub mod scaling;
 pub mod scope;
 pub mod spread;
 pub mod tiers;
+pub mod time_model;
 pub mod trials;
 pub mod unsteady;
 pub mod verdict;

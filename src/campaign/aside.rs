@@ -24,8 +24,8 @@ pub struct Aside {
     is_elsewhere: bool,
 }
 
-/// As it stood before a test.
-pub struct Before {
+/// As it stood at one moment.
+pub struct Mark {
     profiles: ProfileReading,
     log_bytes: u64,
 }
@@ -38,17 +38,17 @@ impl Aside {
         Aside { is_elsewhere: is_server && log.is_none(), log }
     }
 
-    /// Before a test.
-    pub fn begin(&self, sampler: Option<&Mutex<Sampler>>) -> Before {
+    /// Now.
+    pub fn mark(&self, sampler: Option<&Mutex<Sampler>>) -> Mark {
         let log_bytes = self.log.as_deref().and_then(|path| fs::metadata(path).ok()).map_or(0, |file| file.len());
-        Before { profiles: profiles(sampler), log_bytes }
+        Mark { profiles: profiles(sampler), log_bytes }
     }
 
-    /// After it: what came meanwhile goes into its result.
-    pub fn end(&self, before: Before, sampler: Option<&Mutex<Sampler>>, result: &mut TestResult) {
-        result.profiles = profiles_between(&before.profiles, profiles(sampler));
+    /// What came between two marks goes into the result of a test.
+    pub fn tell(&self, before: &Mark, after: Mark, result: &mut TestResult) {
+        result.profiles = profiles_between(&before.profiles, after.profiles);
         result.server_log = match &self.log {
-            Some(path) => Some(log_since(path, before.log_bytes)),
+            Some(path) => Some(log_between(path, before.log_bytes, after.log_bytes)),
             None => self.is_elsewhere.then(|| ServerLog {
                 missing: Some("only of a private server is the log known".into()),
                 ..ServerLog::default()
@@ -61,18 +61,18 @@ fn profiles(sampler: Option<&Mutex<Sampler>>) -> ProfileReading {
     sampler.map(|sampler| sampler.lock().unwrap_or_else(PoisonError::into_inner).profiles()).unwrap_or_default()
 }
 
-fn log_since(path: &Path, from: u64) -> ServerLog {
-    match read_since(path, from) {
+fn log_between(path: &Path, from: u64, to: u64) -> ServerLog {
+    match read_between(path, from, to) {
         Ok(bytes) => lines(&String::from_utf8_lossy(&bytes)),
         Err(error) => ServerLog { missing: Some(format!("the log cannot be read ({error})")), ..ServerLog::default() },
     }
 }
 
-fn read_since(path: &Path, from: u64) -> std::io::Result<Vec<u8>> {
+fn read_between(path: &Path, from: u64, to: u64) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    file.take(to.saturating_sub(from).min(MOST_BYTES)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -98,9 +98,11 @@ mod tests {
         let from = fs::metadata(&path).unwrap().len();
         let long = "x".repeat(1000);
         fs::write(&path, format!("before\ncheckpoint starting\n\n{long}\n{}", "more\n".repeat(50))).unwrap();
-        let log = log_since(&path, from);
+        let to = fs::metadata(&path).unwrap().len();
+        fs::write(&path, fs::read_to_string(&path).unwrap() + "after\n").unwrap();
+        let log = log_between(&path, from, to);
         assert_eq!((log.lines[0].as_str(), log.lines[1].len()), ("checkpoint starting", LONGEST_LINE + 3));
         assert_eq!((log.lines.len(), log.left_out), (MOST_LINES, 12));
-        assert!(log_since(&directory.path().join("none"), 0).missing.is_some());
+        assert!(log_between(&directory.path().join("none"), 0, 9).missing.is_some());
     }
 }

@@ -227,11 +227,20 @@ impl Measuring<'_> {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
             events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
         };
-        let before = self.aside.begin(sampler.as_deref());
-        let run = || runner::run_test(&context, spec, &mut |reading| probing.read(reading, self.debtor), &mut progress);
+        let before = self.aside.mark(sampler.as_deref());
+        // What the database does after the test is not the test's.
+        let mut after = None;
+        let mut read = |reading| {
+            if reading == runner::Reading::PaidBack {
+                after = Some(self.aside.mark(sampler.as_deref()));
+            }
+            probing.read(reading, self.debtor)
+        };
+        let run = || runner::run_test(&context, spec, &mut read, &mut progress);
         let (outcome, evicted) = evictor.around(run);
         let tell = |result: &mut TestResult| {
-            self.aside.end(before, sampler.as_deref(), result);
+            let after = after.unwrap_or_else(|| self.aside.mark(sampler.as_deref()));
+            self.aside.tell(&before, after, result);
             if !spec.selection.workload.evict.is_empty() {
                 analysis::keep_eviction(result, evicted);
             }

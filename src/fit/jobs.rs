@@ -9,8 +9,8 @@ use crate::host;
 use crate::model::{Plan, Selection};
 
 /// Sessions of ours beside those of the jobs while a test runs: for setup and teardown, for the database's counters, one
-/// that keeps other dbdynos out, and one to cancel statements after an interrupt.
-const OWN_SESSIONS: u32 = 4;
+/// that looks at the others, one that keeps other dbdynos out, and one to cancel statements after an interrupt.
+const OWN_SESSIONS: u32 = 5;
 /// Sessions that the server must still take while we load: one to note what is done, one to cancel after an interrupt.
 const SESSIONS_BESIDE_LOAD: u32 = 2;
 /// Sessions of a private server kept free beside those of a run, for whoever looks on meanwhile.
@@ -200,7 +200,7 @@ mod tests {
         let fitted = Fitted { plan: plan(Vec::new()), steps, shortened: 0 };
         assert_eq!(
             format!("{}: {}", limit.to_text(), left_out(&fitted, 94)),
-            "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 4 for ourselves): \
+            "there is room for 94 jobs (max_connections = 100, 3 kept for superusers, 0 in use, 5 for ourselves): \
              left out are T616 at 128, 256 and 512, T716 at 128"
         );
         let fitted = Fitted { plan: plan(Vec::new()), steps: Vec::new(), shortened: 4 };
@@ -234,15 +234,15 @@ mod tests {
     #[test]
     fn numbers_of_the_users_own_are_refused_and_those_of_a_suite_are_left_out() {
         let left = |free| Limits { sessions: Some(SessionsLeft { free, limit: "most = 9".into() }), in_process: false };
-        let (_, line) = check_jobs(&wide(), left(5), "here").unwrap().unwrap();
+        let (_, line) = check_jobs(&wide(), left(6), "here").unwrap().unwrap();
         assert_eq!(
             line,
-            "there is room for 1 job (most = 9, 4 for ourselves): left out are P1 at 2; 2 automatic ramps end at 1"
+            "there is room for 1 job (most = 9, 5 for ourselves): left out are P1 at 2; 2 automatic ramps end at 1"
         );
-        assert_eq!(check_jobs(&wide(), left(36), "here"), Ok(None));
+        assert_eq!(check_jobs(&wide(), left(37), "here"), Ok(None));
         let given = Plan { jobs_given: true, ..wide() };
-        assert!(check_jobs(&given, left(5), "here").unwrap_err().to_string().starts_with("--jobs: 32 jobs are asked"));
-        assert!(check_jobs(&wide(), left(4), "here").unwrap_err().to_string().starts_with("here: 32 jobs are asked"));
+        assert!(check_jobs(&given, left(6), "here").unwrap_err().to_string().starts_with("--jobs: 32 jobs are asked"));
+        assert!(check_jobs(&wide(), left(5), "here").unwrap_err().to_string().starts_with("here: 32 jobs are asked"));
     }
 
     #[test]

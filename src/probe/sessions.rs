@@ -241,8 +241,8 @@ fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_f
             Some(activity) => event(row.class, row.event, activity, background),
             None => event("Mutex", row.event, Activity::Latch, background),
         },
-        Call::Futex => event("Wait", "for another thread", Activity::Other, background),
-        Call::Other => event("Other", "in the kernel", Activity::Other, background),
+        Call::Futex => event("Wait", "futex", Activity::Other, background),
+        Call::Other => event("Other", "syscall", Activity::Other, background),
     }
 }
 

@@ -27,6 +27,7 @@ mod spread;
 pub mod summary;
 mod test_charts;
 pub mod test_page;
+mod test_waits;
 pub mod texts;
 pub mod trials;
 pub mod workbook;

@@ -1,5 +1,7 @@
 //! Charts of single tests: the distribution of service time, and what happened second by second.
 
+use std::collections::BTreeSet;
+
 use super::Language;
 use super::document::{Axis, Chart, Point, Role, Scale, Series};
 use crate::analysis::{cpu, unsteady};
@@ -88,6 +90,8 @@ const OPS: Track = Track {
     unit: "ops/s",
     value: |point| (point.interval_s > 0.0).then(|| point.ops / point.interval_s),
 };
+const SESSIONS: Track =
+    Track { title: "sessions by class of event", axis: "Sessions at work or waiting", unit: "", value: |_| None };
 const P50: Track = Track { title: "p50", axis: "Service time", unit: "us", value: |point| point.p50_us };
 const P99: Track = Track { title: "p99", axis: "Service time", unit: "us", value: |point| point.p99_us };
 const BUSY: Track =
@@ -134,6 +138,25 @@ pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
     charts.into_iter().flatten().collect()
 }
 
+/// How many sessions of jobs were at each class of event, second by second; none without samples.
+pub fn session_classes(language: Language, subject: &str, test: &Test) -> Option<Chart> {
+    let classes: BTreeSet<&String> = test.series().iter().flat_map(|point| point.sessions.keys()).collect();
+    let sampled = || test.series().iter().filter(|point| !point.sessions.is_empty());
+    let series = classes.into_iter().enumerate().map(|(number, class)| Series {
+        name: class.clone(),
+        platform: number,
+        points: sampled()
+            .map(|point| Point {
+                x: point.t_s,
+                y: point.sessions.get(class).copied().unwrap_or(0.0),
+                ..Point::default()
+            })
+            .collect(),
+        ..Series::default()
+    });
+    chart(language, subject, &SESSIONS, SESSIONS.title, series.collect())
+}
+
 fn points(language: Language, test: &Test, track: &Track) -> Vec<Point> {
     let point = |point: &SeriesPoint| {
         let slow = || (unsteady::is_slow(point) == Some(true)).then_some("the processor was slow");
@@ -151,7 +174,11 @@ fn chart(language: Language, subject: &str, track: &Track, title: &str, series: 
         language,
         title: format!("{subject}: {}", language.phrase(title)),
         x: Axis { name: language.phrase("Time since the start"), unit: Some("s".into()), scale: Scale::Linear },
-        y: Axis { name: language.phrase(track.axis), unit: Some(track.unit.into()), scale: Scale::Linear },
+        y: Axis {
+            name: language.phrase(track.axis),
+            unit: (!track.unit.is_empty()).then(|| track.unit.into()),
+            scale: Scale::Linear,
+        },
         series,
         caption: String::new(),
     })

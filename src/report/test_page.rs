@@ -6,11 +6,11 @@ use super::columns::{Line, RATE, kpm, no_interval, no_mean, no_percentile};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
 use super::kpm::parts_table;
 use super::lasting;
-use super::test_charts::{Curve, distribution, tracks};
-use super::{Input, Language, Report, Subject, about, platform};
+use super::test_charts::{Curve, distribution, session_classes, tracks};
+use super::{Input, Language, Report, Subject, about, platform, test_waits};
 use crate::analysis::claims::{self, Checked, Outcome};
 use crate::analysis::{derive, interval};
-use crate::model::{Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, params};
+use crate::model::{Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, TestResult, params};
 
 /// `report test`.
 pub struct TestPage;
@@ -32,7 +32,7 @@ impl Report for TestPage {
         let several = input.tests().nth(1).is_some();
         let language = input.language;
         let pages = input.tests().flat_map(|(run, test)| page(language, run, test, several));
-        let mut sections: Vec<Section> = pages.collect();
+        let mut sections: Vec<Section> = side_by_side(input).into_iter().chain(pages).collect();
         sections.extend(platform::sections(input));
         sections.push(about::method(input));
         let title = match input.tests().next().filter(|_| !several) {
@@ -47,6 +47,14 @@ impl Report for TestPage {
     }
 }
 
+/// Two measured tests beside one another, before the page of each.
+fn side_by_side(input: &Input) -> Option<Section> {
+    let tests: Vec<_> = input.tests().collect();
+    let &[(run_a, a), (run_b, b)] = tests.as_slice() else { return None };
+    let pair = [(run_a, a, a.measured()?), (run_b, b, b.measured()?)];
+    Some(Section::new(input.language, "Side by side", test_waits::beside(input.language, pair)))
+}
+
 fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<Section> {
     let values = [("label", test.workload()), ("jobs", &language.jobs(test.jobs()))];
     let subject = language.say("{label} at {jobs}", &values);
@@ -58,9 +66,19 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
         Section { title: if several { named } else { title }, blocks }
     };
     let table = |table: Table| vec![Block::Table(table)];
+    let measured = |blocks: &dyn Fn(Language, &TestResult) -> Vec<Block>| {
+        test.measured().filter(|_| !test.is_empty()).map(|result| blocks(language, result)).unwrap_or_default()
+    };
+    let classes = session_classes(language, &subject, test).map(Block::Chart);
     let sections = [
         part("Test", vec![Block::Facts(facts(language, run, test)), Block::Table(figures(language, run, test))]),
         part("Verdict", table(reasons(language, test))),
+        part("Load profile", measured(&test_waits::load)),
+        part("Time model", measured(&test_waits::times)),
+        part("Top events", measured(&test_waits::events).into_iter().chain(classes).collect()),
+        part("Statements", measured(&test_waits::statements)),
+        part("Input and output", measured(&test_waits::io)),
+        part("The server's log", measured(&test_waits::log)),
         part("Second by second", charts.into_iter().map(Block::Chart).collect()),
         part("Burst and sustained", lasting::blocks(language, &subject, test)),
         part("Metrics", table(metrics(language, test))),

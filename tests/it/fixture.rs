@@ -199,7 +199,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         latency_stride: 16,
         job_figures: vec![JobFigures { job: 1, part: 0, tally: tally.clone(), units: 0.1, elapsed_s: window_s }],
         parts: vec![part(id, params, jobs, &tally, ops_per_s)],
-        series: series(ops_per_s),
+        series: series(ops_per_s, is_sampled(group)),
         snapshots: snapshots(),
         counters: window_counters(1.2 * window_s, ops_per_s, jobs),
         window_counters: window_counters(window_s, ops_per_s, jobs),
@@ -210,9 +210,9 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         verdict: Verdict::from_reasons(vec![]),
         durability: None,
         lasting: None,
-        waits: (group == "TP").then(|| waits(jobs)),
-        profiles: if group == "TP" { profiles(ops_per_s) } else { BTreeMap::new() },
-        server_log: (group == "TP").then(server_log),
+        waits: is_sampled(group).then(|| waits(jobs)),
+        profiles: if is_sampled(group) { profiles(ops_per_s) } else { BTreeMap::new() },
+        server_log: is_sampled(group).then(server_log),
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },
@@ -252,7 +252,8 @@ fn part(id: &str, params: BTreeMap<String, String>, jobs: u32, tally: &Tally, op
     }
 }
 
-fn series(ops_per_s: f64) -> Vec<SeriesPoint> {
+fn series(ops_per_s: f64, is_sampled: bool) -> Vec<SeriesPoint> {
+    let classes = [("CPU", 0.5), ("IO", 0.25)];
     let point = |second: u32| SeriesPoint {
         t_s: f64::from(second) + 0.001,
         interval_s: 1.001,
@@ -269,11 +270,17 @@ fn series(ops_per_s: f64) -> Vec<SeriesPoint> {
             ("watch_paced", 1.0),
             ("watch_speed", if second == 7 { 0.62 } else { 0.98 }),
         ]),
-        sessions: [("CPU", 0.5), ("IO", 0.25 + 0.01 * f64::from(second))]
-            .map(|(class, n)| (class.to_string(), n))
-            .into(),
+        sessions: classes
+            .iter()
+            .filter(|_| is_sampled)
+            .map(|(class, share)| (class.to_string(), share + 0.01 * f64::from(second)))
+            .collect(),
     };
     (1..=12).map(point).collect()
+}
+
+fn is_sampled(group: &str) -> bool {
+    matches!(group, "SRV" | "TP")
 }
 
 /// 100 samples of the window of 10 s.

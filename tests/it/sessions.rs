@@ -58,11 +58,11 @@ fn jobs_that_an_existing_server_has_no_room_for_are_refused_before_anything_is_m
     server.create_user("crowd", SECRET, true);
     let url = server.url("crowd");
     let line = format!("run {url} {ARGS} --workload SRV-QUERY1 --jobs 1,2,64 --quiet");
-    let words = ["--jobs", "64 jobs", "room for 33", "max_connections = 40, 3 kept for superusers, 0 in use"];
+    let words = ["--jobs", "64 jobs", "room for 32", "max_connections = 40, 3 kept for superusers, 0 in use"];
     run_as(&desk, &line).fails(2, &words);
     assert!(desk.runs().is_empty(), "nothing was run");
     server.admin("postgres").execute("alter role crowd connection limit 10").unwrap();
-    run_as(&desk, &line).fails(2, &["room for 6", "connection limit of the user = 10"]);
+    run_as(&desk, &line).fails(2, &["room for 5", "connection limit of the user = 10"]);
 }
 
 #[test]
@@ -76,11 +76,11 @@ fn a_server_with_room_for_few_sessions_is_loaded_by_those_that_it_takes() {
     limit(4);
     run_as(&desk, &format!("load {} --size 0.01", server.url("narrow"))).ok();
 
-    limit(5);
+    limit(6);
     let checked = |line: &str| run_as(&desk, &format!("check {} --size 0.01 {line}", server.url("narrow")));
     let said = checked("--suite standard").ok().stdout;
     assert!(
-        said.contains("room for 1 job (connection limit of the user = 5") && said.contains("left out are"),
+        said.contains("room for 1 job (connection limit of the user = 6") && said.contains("left out are"),
         "{said}"
     );
     let said = checked("--workload SRV-MIXED").fails(1, &["1 of 4 checks failed"]).stdout;
@@ -92,7 +92,7 @@ fn a_server_with_room_for_few_sessions_is_loaded_by_those_that_it_takes() {
 fn steps_of_a_suite_that_an_existing_server_has_no_room_for_are_left_out_with_one_line() {
     let (desk, server) = (Desk::new(), Server::shared());
     server.create_user("guest", SECRET, true);
-    server.admin("postgres").execute("alter role guest connection limit 37").unwrap();
+    server.admin("postgres").execute("alter role guest connection limit 38").unwrap();
     std::fs::create_dir_all(desk.path("own/suites")).unwrap();
     let suite = "id = 'wide'\ntitle = 'wide'\n[[entry]]\nworkload = 'SRV-QUERY1'\njobs = '1,64,128'\n";
     std::fs::write(desk.path("own/suites/wide.toml"), suite).unwrap();

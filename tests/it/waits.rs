@@ -93,3 +93,37 @@ fn an_export_keeps_what_was_sampled() {
         assert_eq!(after["tests"][0][name], before["tests"][0][name], "{name}");
     }
 }
+
+#[test]
+fn the_page_of_a_test_reads_like_the_reports_of_databases_and_two_stand_side_by_side() {
+    let desk = Desk::new();
+    for engine in ["postgres", "mariadb"] {
+        desk.run(&format!("run {engine} --workload LGWR-LAT {LINE}")).ok();
+        let page = desk.run("report test last:1").ok().stdout;
+        let sections = [
+            "Verdict",
+            "Load profile",
+            "Time model",
+            "Top events",
+            "Statements",
+            "Input and output",
+            "The server's log",
+            "Second by second",
+        ];
+        let places: Vec<_> = sections.iter().map(|title| page.find(&format!("\n{title}\n"))).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{engine}: {places:?}\n{page}");
+        let words = [
+            "Redo (WAL)",
+            "Writing and syncing the log",
+            "Estimates by sampling",
+            "sessions by class of event",
+            "Checkpoints during the test",
+        ];
+        words.iter().for_each(|word| assert!(page.contains(word), "{engine}: {word}\n{page}"));
+    }
+    let both = desk.run("report test 1:1 2:1 --language de").ok().stdout;
+    assert!(both.contains("Nebeneinander") && both.contains("A (1:1)") && both.contains("Unterschied"), "{both}");
+    let html = desk.run("report test 1:1 2:1 --format html").ok().stdout;
+    assert!(html.contains("Side by side") && html.contains("sessions by class of event"));
+    desk.run("report test 1:1 2:7").fails(2, &["no test 7 of run 2"]);
+}

@@ -1,0 +1,222 @@
+//! The load profile and the time model of a test: what it did per second and per transaction, and where its time went.
+
+use super::cpu::processors;
+use super::derive::not_known;
+use super::kpm::counter_per_s;
+use crate::model::{Activity, Sentence, TestResult, Waits};
+
+/// What a database administrator looks at first, and the counter behind it: title, unit, counter, its value in one unit, and
+/// whether it is shown also where it is not known.
+type Definition = (&'static str, &'static str, &'static str, f64, bool);
+
+const LOAD: &[Definition] = &[
+    ("Redo (WAL)", "kB", "wal_bytes", 1e3, true),
+    ("Log records", "", "wal_records", 1.0, false),
+    ("Logical reads", "blocks", "logical_reads", 1.0, true),
+    ("Block changes", "blocks", "block_changes", 1.0, true),
+    ("Physical reads", "blocks", "physical_reads", 1.0, true),
+    ("Physical writes", "blocks", "blocks_written", 1.0, true),
+    ("Transactions of the database", "", "commits", 1.0, true),
+    ("Rollbacks", "", "rollbacks", 1.0, false),
+    ("Log syncs", "", "wal_syncs", 1.0, true),
+    ("Index scans", "", "index_scans", 1.0, false),
+    ("Full scans", "", "seq_scans", 1.0, false),
+    ("Rows fetched through an index", "", "rows_fetched", 1.0, false),
+    ("Rows inserted", "", "rows_inserted", 1.0, false),
+    ("Rows updated", "", "rows_updated", 1.0, false),
+    ("Rows deleted", "", "rows_deleted", 1.0, false),
+    ("Temporary files", "kB", "temp_bytes", 1e3, false),
+    ("Checkpoints", "", "checkpoints", 1.0, true),
+    ("Device reads", "", "os_disk_reads", 1.0, true),
+    ("Device writes", "", "os_disk_writes", 1.0, true),
+    ("Device reads", "kB", "os_disk_read_bytes", 1e3, true),
+    ("Device writes", "kB", "os_disk_write_bytes", 1e3, true),
+];
+
+/// A line of the load profile, or why it is not known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadLine {
+    pub title: &'static str,
+    pub unit: &'static str,
+    pub per_s: Result<f64, Sentence>,
+    /// Per commit that was waited for; per op of a workload that does not commit.
+    pub per_transaction: Result<f64, Sentence>,
+}
+
+/// The load profile: calls, rows and commits as we counted them, then the database's and the device's counters.
+pub fn load_profile(result: &TestResult) -> Vec<LoadLine> {
+    let window = &result.window;
+    let ours = [("Calls of ops", window.ops), ("Rows", window.rows), ("Commits waited for", window.commits)];
+    let own = ours.into_iter().map(|(title, count)| {
+        let per_op = count as f64 / window.ops as f64;
+        line(title, "", finite(per_op * result.ops_per_s), result)
+    });
+    let counted = LOAD.iter().filter_map(|&(title, unit, counter, scale, always)| {
+        let per_s = counter_per_s(result, counter).map(|value| value / scale);
+        let is_shown = always || per_s.is_some_and(|value| value != 0.0);
+        is_shown.then(|| line(title, unit, per_s.ok_or_else(|| not_known(counter)), result))
+    });
+    own.chain(counted).collect()
+}
+
+fn line(title: &'static str, unit: &'static str, per_s: Result<f64, Sentence>, result: &TestResult) -> LoadLine {
+    let per_transaction = per_s.clone().and_then(|per_s| finite(per_s / transactions_per_s(result)));
+    LoadLine { title, unit, per_s, per_transaction }
+}
+
+fn finite(value: f64) -> Result<f64, Sentence> {
+    if value.is_finite() { Ok(value) } else { Err("nothing to divide by".into()) }
+}
+
+fn transactions_per_s(result: &TestResult) -> f64 {
+    match result.window.commits {
+        0 => result.ops_per_s,
+        commits => commits as f64 / result.window.ops as f64 * result.ops_per_s,
+    }
+}
+
+/// A part of a time that adds up with the others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimePart {
+    pub title: &'static str,
+    pub seconds: f64,
+    /// Of the whole.
+    pub share: f64,
+}
+
+/// What an activity is called in the time model.
+pub fn title(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Cpu => "CPU, or waiting for a processor",
+        Activity::LogSync => "Writing and syncing the log",
+        Activity::DataRead => "Reading data",
+        Activity::DataWrite => "Writing data",
+        Activity::RowLock => "Row locks",
+        Activity::Latch => "Latches",
+        Activity::Network => "Network within a statement",
+        Activity::Other => "Other waits",
+    }
+}
+
+/// Where the time of the jobs went, by sampling: jobs x window. What no sample saw is a part of its own; processes that work for
+/// a job beside its session make it more than that.
+pub fn of_jobs(result: &TestResult, waits: &Waits) -> Vec<TimePart> {
+    let seconds = |sightings: u64| waits.seconds(sightings, result.window_s);
+    let whole = (f64::from(result.jobs) * result.window_s).max(seconds(waits.sessions));
+    let activities = Activity::ALL.map(|activity| (title(activity), seconds(waits.at(activity))));
+    let idle = ("Waiting for the client", seconds(waits.idle));
+    let unseen = ("Not seen: between two sessions, or ended", whole - seconds(waits.sessions));
+    parts(activities.into_iter().chain([idle, unseen]), whole)
+}
+
+/// Where the time of the host's processors went in the window; none where they are not known.
+pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
+    let Some(whole) = processors(result).and_then(|_| result.window_counters.get("os_cpu_total_s")) else {
+        return Vec::new();
+    };
+    let counter = |name: &str| result.window_counters.get(name);
+    let sampler = result.waits.as_ref().and_then(|waits| {
+        let cost = waits.cost;
+        Some(cost.server_cpu_s? / cost.elapsed_s * result.window_s).filter(|seconds| seconds.is_finite())
+    });
+    let database = counter("server_cpu_s").map(|seconds| seconds - sampler.unwrap_or(0.0));
+    let known: Vec<(&'static str, Option<f64>)> = vec![
+        ("The database", database),
+        ("The session that samples, in the database", sampler),
+        ("dbdyno", counter("self_cpu_s")),
+        ("Other programs", counter("os_cpu_foreign_s").map(|seconds| seconds.max(0.0))),
+        ("Taken by the host of a virtual machine", counter("os_cpu_steal_s")),
+        ("Idle, waiting for the device", counter("os_cpu_iowait_s")),
+        ("Idle", counter("os_cpu_idle_s")),
+    ];
+    let known: Vec<_> = known.into_iter().filter_map(|(title, seconds)| Some((title, seconds?))).collect();
+    let rest = whole - known.iter().map(|(_, seconds)| seconds).sum::<f64>();
+    parts(known.into_iter().chain([("The kernel, and what nobody counts", rest)]), whole)
+}
+
+fn parts(parts: impl Iterator<Item = (&'static str, f64)>, whole: f64) -> Vec<TimePart> {
+    let part = |(title, seconds): (&'static str, f64)| TimePart { title, seconds, share: seconds / whole };
+    parts.filter(|(_, seconds)| seconds.abs() > 1e-9).map(part).collect()
+}
+
+/// Seconds that sessions of jobs waited for a processor, by the difference of two accounts: those that were at work by
+/// sampling, and the processor time of the database. Never less than nothing; absent where one of them is not known.
+pub fn waiting_for_processor_s(result: &TestResult) -> Option<f64> {
+    let waits = result.waits.as_ref().filter(|waits| waits.samples > 0)?;
+    let used_s = result.window_counters.get("server_cpu_s")?;
+    Some((waits.seconds(waits.at(Activity::Cpu), result.window_s) - used_s).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+    use crate::model::{Event, EventCount};
+
+    fn waits() -> Waits {
+        let event = |activity, samples| EventCount {
+            event: Event { class: "c".into(), name: "n".into(), activity, background: false },
+            samples,
+            share: 0.0,
+        };
+        let events = vec![event(Activity::Cpu, 100), event(Activity::LogSync, 60)];
+        Waits { samples: 100, sessions: 190, idle: 30, events, ..Waits::default() }
+    }
+
+    #[test]
+    fn the_time_of_jobs_adds_up_and_what_was_not_seen_is_said() {
+        let result = fixture::result(); // 2 jobs for 10 s
+        let parts = of_jobs(&result, &waits());
+        let found: Vec<(&str, f64)> = parts.iter().map(|part| (part.title, part.seconds)).collect();
+        let expected = [
+            ("CPU, or waiting for a processor", 10.0),
+            ("Writing and syncing the log", 6.0),
+            ("Waiting for the client", 3.0),
+            ("Not seen: between two sessions, or ended", 1.0),
+        ];
+        assert_eq!(found, expected);
+        assert!((parts.iter().map(|part| part.share).sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn processors_that_work_for_a_job_beside_its_session_make_the_whole_more() {
+        let result = fixture::result();
+        let mut waits = waits();
+        waits.events[0].samples = 300;
+        waits.sessions = 390;
+        let parts = of_jobs(&result, &waits);
+        assert!((parts.iter().map(|part| part.seconds).sum::<f64>() - 39.0).abs() < 1e-9, "{parts:?}");
+    }
+
+    #[test]
+    fn the_time_of_processors_adds_up() {
+        let mut result = fixture::result();
+        let host = [("os_cpu_total_s", 40.0), ("server_cpu_s", 12.0), ("self_cpu_s", 2.0), ("os_cpu_idle_s", 20.0)];
+        result.window_counters = fixture::counters(&host);
+        let parts = of_processors(&result);
+        assert_eq!(
+            parts.last().map(|part| (part.title, part.seconds)),
+            Some(("The kernel, and what nobody counts", 6.0))
+        );
+        assert!((parts.iter().map(|part| part.share).sum::<f64>() - 1.0).abs() < 1e-9, "{parts:?}");
+        assert_eq!(of_processors(&fixture::result()), []);
+        result.waits = Some(waits());
+        assert_eq!(waiting_for_processor_s(&result), Some(0.0));
+        result.window_counters.set("server_cpu_s", 4.0);
+        assert_eq!(waiting_for_processor_s(&result), Some(6.0));
+    }
+
+    #[test]
+    fn the_load_profile_is_per_second_and_per_transaction() {
+        let mut result = fixture::result(); // 10,000 ops/s
+        result.window.commits = 50_000; // of 100,000 ops
+        result.counters = fixture::counters(&[("wal_bytes", 120_000_000.0), ("rows_deleted", 0.0)]);
+        let lines = load_profile(&result);
+        let find = |title: &str| lines.iter().find(|line| line.title == title);
+        let redo = find("Redo (WAL)").unwrap();
+        assert_eq!((redo.per_s.clone(), redo.per_transaction.clone()), (Ok(10_000.0), Ok(2.0)));
+        assert_eq!(find("Logical reads").unwrap().per_s, Err(not_known("logical_reads")));
+        assert!(find("Rows deleted").is_none());
+        assert_eq!(find("Commits waited for").unwrap().per_s, Ok(5000.0));
+    }
+}

@@ -1,0 +1,315 @@
+//! What the sessions of a test did and what the database did for it, in the order of the reports that database administrators
+//! know: load profile, time model, top events, statements, input and output, log.
+
+use super::Language;
+use super::columns::RATE;
+use super::document::{Block, Cell, Code, Column, Digits, Table};
+use crate::analysis::time_model::{self, LoadLine, TimePart, load_profile};
+use crate::model::{EventCount, Profile, ProfileRow, RunRecord, Test, TestResult, Waits};
+
+/// Events that a table shows; the others are added up.
+const TOP: usize = 12;
+
+/// Two tests with their runs.
+type Pair<'a> = [(&'a RunRecord, &'a Test, &'a TestResult); 2];
+
+/// Columns of a profile with their titles and units, in the order of the report; others follow under their own names.
+const COLUMNS: &[(&str, &str, &str, f64)] = &[
+    ("calls", "Calls", "", 1.0),
+    ("time_ms", "Time", "s", 1e3),
+    ("rows", "Rows", "", 1.0),
+    ("rows_sent", "Rows sent", "", 1.0),
+    ("rows_affected", "Rows changed", "", 1.0),
+    ("rows_examined", "Rows examined", "", 1.0),
+    ("logical_reads", "Logical reads", "", 1.0),
+    ("physical_reads", "Physical reads", "", 1.0),
+    ("wal_bytes", "Redo (WAL)", "MB", 1e6),
+    ("reads", "Reads", "", 1.0),
+    ("read_bytes", "Read", "MB", 1e6),
+    ("read_ms", "Time of reads", "s", 1e3),
+    ("writes", "Writes", "", 1.0),
+    ("written_bytes", "Written", "MB", 1e6),
+    ("write_ms", "Time of writes", "s", 1e3),
+    ("syncs", "Syncs", "", 1.0),
+    ("sync_ms", "Time of syncs", "s", 1e3),
+];
+
+fn table(language: Language, name: &str, heads: &[(&str, &str)]) -> Table {
+    Table::new(language, name, heads.iter().map(|(head, unit)| Column::new(*head, unit, 0)))
+}
+
+fn percent(share: f64) -> Cell {
+    Cell::Number { value: 100.0 * share, digits: Digits::Decimals(1), verdict: None }
+}
+
+/// What the test did per second and per transaction.
+pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
+    let per = if result.window.commits > 0 { "Per transaction" } else { "Per op" };
+    let mut table = table(language, "load profile", &[("Load profile", ""), ("Unit", ""), ("Per second", ""), (per, "")]);
+    for LoadLine { title, unit, per_s, per_transaction } in load_profile(result) {
+        let (per_s, per_transaction) = (table.unjudged(per_s), table.unjudged(per_transaction));
+        table.rows.push(vec![
+            Cell::text(language.phrase(title)),
+            Cell::text(language.phrase(unit)),
+            per_s,
+            per_transaction,
+        ]);
+    }
+    vec![Block::Table(table)]
+}
+
+/// Where the time of jobs and of processors went.
+pub fn times(language: Language, result: &TestResult) -> Vec<Block> {
+    let sampled = result.waits.as_ref().filter(|waits| waits.samples > 0);
+    let jobs = sampled.map(|waits| {
+        let whole = "Time of the jobs (jobs x window)";
+        let mut table = parts(language, "time of jobs", whole, &time_model::of_jobs(result, waits));
+        if let Some(waited) = time_model::waiting_for_processor_s(result).filter(|seconds| *seconds > 0.0) {
+            let text =
+                "Of the time at work the processors account for all but {seconds} s, in which sessions waited for one.";
+            table.remarks.push(language.say(text, &[("seconds", &language.number(waited, RATE))]));
+        }
+        Block::Table(table)
+    });
+    let processors = time_model::of_processors(result);
+    let processors = (!processors.is_empty())
+        .then(|| Block::Table(parts(language, "time of processors", "Time of the processors", &processors)));
+    let none = sampled.is_none().then(|| Block::Paragraph(not_sampled(language, result)));
+    jobs.into_iter().chain(none).chain(processors).collect()
+}
+
+fn not_sampled(language: Language, result: &TestResult) -> String {
+    match &result.waits {
+        Some(waits) if waits.missing.is_empty() => language.phrase("No sample fell into the window."),
+        Some(waits) => waits.missing.iter().map(|line| language.phrase(line)).collect::<Vec<_>>().join("; "),
+        None => language.phrase(
+            "Sessions were not sampled: the engine has none to look at, or it was switched off (--no-sampler).",
+        ),
+    }
+}
+
+fn parts(language: Language, name: &str, whole: &str, parts: &[TimePart]) -> Table {
+    let mut table = table(language, name, &[(whole, ""), ("Seconds", "s"), ("Share", "%")]);
+    let all: f64 = parts.iter().map(|part| part.seconds).sum();
+    let row = |title: &str, seconds: f64, share: f64| {
+        let seconds = Cell::Number { value: seconds, digits: Digits::Decimals(2), verdict: None };
+        vec![Cell::text(language.phrase(title)), seconds, percent(share)]
+    };
+    table.rows = parts.iter().map(|part| row(part.title, part.seconds, part.share)).collect();
+    table.rows.push(row("All", all, parts.iter().map(|part| part.share).sum()));
+    table
+}
+
+/// The events at which sessions were seen most often.
+pub fn events(language: Language, result: &TestResult) -> Vec<Block> {
+    let Some(waits) = result.waits.as_ref().filter(|waits| waits.samples > 0) else {
+        return vec![Block::Paragraph(not_sampled(language, result))];
+    };
+    let of_jobs: Vec<&EventCount> = waits.of_jobs().collect();
+    let of_server: Vec<&EventCount> = waits.of_server().collect();
+    let mut jobs = event_table(language, "events of jobs", &of_jobs, (waits, result.window_s));
+    jobs.remarks = vec![how_sampled(language, waits)];
+    jobs.remarks.extend(waits.missing.iter().map(|line| language.phrase(line)));
+    let server = event_table(language, "events of the server", &of_server, (waits, result.window_s));
+    let is_full = |table: &Table| !table.rows.is_empty();
+    let heading = (is_full(&server)).then(|| Block::Paragraph(language.phrase("The server's own processes:")));
+    let server = Some(server).filter(is_full).map(Block::Table);
+    std::iter::once(Block::Table(jobs)).chain(heading).chain(server).collect()
+}
+
+fn how_sampled(language: Language, waits: &Waits) -> String {
+    let number = |value: f64| language.number(value, Digits::Significant(3));
+    let of_a_processor = |seconds: f64| number(100.0 * seconds / waits.cost.elapsed_s);
+    let (own, server) =
+        (of_a_processor(waits.cost.own_cpu_s), waits.cost.server_cpu_s.map_or("-".into(), of_a_processor));
+    let (samples, due, period) = (waits.samples.to_string(), waits.due.to_string(), number(1e3 * waits.period_s));
+    let values =
+        [("samples", samples.as_str()), ("due", &due), ("period", &period), ("own", &own), ("server", &server)];
+    let text = "Estimates by sampling: {samples} samples (due: {due}, every {period} ms), each of which stands for an equal part of \
+                the window. Cost: {own} % of a processor here, {server} % in the database.";
+    language.say(text, &values)
+}
+
+fn event_table(language: Language, name: &str, counts: &[&EventCount], (waits, window_s): (&Waits, f64)) -> Table {
+    let heads = [("Event", ""), ("Class", ""), ("Activity", ""), ("Time", "s"), ("Sessions", ""), ("Share", "%")];
+    let mut table = table(language, name, &heads);
+    let figures = |samples: u64, share: f64| {
+        let seconds = Cell::plain(waits.seconds(samples, window_s));
+        [seconds, Cell::plain(samples as f64 / waits.samples as f64), percent(share)]
+    };
+    for count in counts.iter().take(TOP) {
+        let event = &count.event;
+        let texts = [&event.name, &event.class].map(Cell::text);
+        let activity = Cell::text(language.phrase(event.activity.name()));
+        table.rows.push(texts.into_iter().chain([activity]).chain(figures(count.samples, count.share)).collect());
+    }
+    let others = &counts[counts.len().min(TOP)..];
+    if !others.is_empty() {
+        let (samples, share) = others.iter().fold((0, 0.0), |(n, share), one| (n + one.samples, share + one.share));
+        let texts = [Cell::text(language.phrase("others")), Cell::Empty, Cell::Empty];
+        table.rows.push(texts.into_iter().chain(figures(samples, share)).collect());
+    }
+    table
+}
+
+/// The statements that took the longest.
+pub fn statements(language: Language, result: &TestResult) -> Vec<Block> {
+    result
+        .profiles
+        .get("statements")
+        .map(|profile| of_profile(language, "statements", "Statement", profile))
+        .unwrap_or_default()
+}
+
+/// Reads and writes by who made them, and the device's own.
+pub fn io(language: Language, result: &TestResult) -> Vec<Block> {
+    let mut profile = result.profiles.get("io").cloned().unwrap_or_default();
+    profile.rows.extend(device(result));
+    match profile.rows.is_empty() && profile.missing.is_none() {
+        true => Vec::new(),
+        false => of_profile(language, "io", "Input and output", &profile),
+    }
+}
+
+/// The device that holds the database, over the whole test.
+fn device(result: &TestResult) -> Option<ProfileRow> {
+    let counters = [
+        ("reads", "os_disk_reads", 1.0),
+        ("read_bytes", "os_disk_read_bytes", 1.0),
+        ("read_ms", "os_disk_read_s", 1e3),
+        ("writes", "os_disk_writes", 1.0),
+        ("written_bytes", "os_disk_write_bytes", 1.0),
+        ("syncs", "os_disk_flushes", 1.0),
+    ];
+    let mut row = ProfileRow { name: "the device".into(), values: Default::default() };
+    for (column, counter, scale) in counters {
+        result.counters.get(counter).into_iter().for_each(|value| row.values.set(column, value * scale));
+    }
+    (!row.values.0.is_empty()).then_some(row)
+}
+
+fn of_profile(language: Language, name: &str, head: &str, profile: &Profile) -> Vec<Block> {
+    let why = profile.missing.as_ref().map(|why| Block::Paragraph(language.phrase(why)));
+    let has = |key: &str| profile.rows.iter().any(|row| row.values.get(key).is_some());
+    let columns: Vec<_> = COLUMNS.iter().filter(|(key, ..)| has(key)).collect();
+    let heads = columns.iter().map(|(_, title, unit, _)| Column::new(*title, unit, 0));
+    let mut table = Table::new(language, name, std::iter::once(Column::new(head, "", 0)).chain(heads));
+    for row in &profile.rows {
+        let figures = columns
+            .iter()
+            .map(|(key, _, _, scale)| row.values.get(key).map_or(Cell::Empty, |value| Cell::plain(value / scale)));
+        table.rows.push(std::iter::once(Cell::text(language.phrase(&row.name))).chain(figures).collect());
+    }
+    if profile.left_out > 0 {
+        let count = profile.left_out.to_string();
+        table.remarks.push(language.say("{count} more lines with less are left out", &[("count", &count)]));
+    }
+    let table = (!table.rows.is_empty()).then_some(Block::Table(table));
+    why.into_iter().chain(table).collect()
+}
+
+/// What the server logged.
+pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
+    let Some(log) = &result.server_log else { return Vec::new() };
+    let checkpoints = result.counters.get("checkpoints").map(|count| {
+        let count = language.number(count, Digits::Decimals(0));
+        Block::Paragraph(language.say("Checkpoints during the test: {count}", &[("count", &count)]))
+    });
+    let text = match (&log.missing, log.lines.is_empty()) {
+        (Some(why), _) => Block::Paragraph(language.phrase(why)),
+        (None, true) => Block::Paragraph(language.phrase("The server logged nothing during the test.")),
+        (None, false) => {
+            let more = language.say("{count} more lines", &[("count", &log.left_out.to_string())]);
+            let rest = (log.left_out > 0).then_some(more);
+            let lines = log.lines.iter().cloned().chain(rest).collect::<Vec<_>>();
+            Block::Code(Code {
+                caption: language.phrase("From the begin to the end of the test"),
+                text: lines.join("\n"),
+            })
+        }
+    };
+    checkpoints.into_iter().chain([text]).collect()
+}
+
+/// Two tests beside one another: who they are, load, time, events, with the second in terms of the first.
+pub fn beside(language: Language, tests: Pair<'_>) -> Vec<Block> {
+    let identity = identity(language, tests);
+    let [a, b] = tests.map(|(_, _, result)| load_profile(result));
+    let mut load = pair_table(language, "load profiles", "Load per second", tests, "Ratio");
+    for line in &a {
+        let other = b.iter().find(|other| (other.title, other.unit) == (line.title, line.unit));
+        let values = [line.per_s.clone().ok(), other.and_then(|other| other.per_s.clone().ok())];
+        let name = format!("{} {}", language.phrase(line.title), language.phrase(line.unit)).trim_end().to_string();
+        push_pair(&mut load, name, values, |a, b| (a != 0.0).then(|| b / a));
+    }
+    let mut time = pair_table(language, "time models", "Share of the jobs' time, %", tests, "Difference");
+    let [a, b] = tests.map(|(_, _, result)| {
+        result.waits.as_ref().map(|waits| time_model::of_jobs(result, waits)).unwrap_or_default()
+    });
+    push_shares(
+        &mut time,
+        &named(&a, |part| (language.phrase(part.title), part.share)),
+        &named(&b, |part| (language.phrase(part.title), part.share)),
+    );
+    let mut events =
+        pair_table(language, "events beside", "Share of the time at work or waiting, %", tests, "Difference");
+    let [a, b] = tests.map(|(_, _, result)| {
+        let counts = result.waits.iter().flat_map(Waits::of_jobs).take(TOP);
+        counts.map(|count| (format!("{}: {}", count.event.class, count.event.name), count.share)).collect::<Vec<_>>()
+    });
+    push_shares(&mut events, &a, &b);
+    [identity, load, time, events].into_iter().filter(|table| !table.rows.is_empty()).map(Block::Table).collect()
+}
+
+fn named<T>(items: &[T], pair: impl Fn(&T) -> (String, f64)) -> Vec<(String, f64)> {
+    items.iter().map(pair).collect()
+}
+
+fn label(tests: Pair<'_>, which: usize) -> String {
+    let (run, test, _) = tests[which];
+    format!("{} ({}:{})", if which == 0 { "A" } else { "B" }, run.id, test.seq())
+}
+
+fn identity(language: Language, tests: Pair<'_>) -> Table {
+    let heads = [language.phrase("Test"), label(tests, 0), label(tests, 1)];
+    let mut table = Table::new(language, "tests beside", heads.into_iter().map(|head| Column::new(head, "", 0)));
+    let mut text = |name: &str, of: &dyn Fn(&Test) -> Cell| {
+        table.rows.push(vec![Cell::text(language.phrase(name)), of(tests[0].1), of(tests[1].1)]);
+    };
+    text("Workload", &|test| Cell::text(test.workload()));
+    text("Jobs", &|test| Cell::count_if_known(test.jobs()));
+    text("KPM", &|test| {
+        test.kpm_value().map_or(Cell::Empty, |value| Cell::Number { value, digits: RATE, verdict: Some(test.status()) })
+    });
+    text("Unit", &|test| Cell::text(test.kpm().unit.as_str()));
+    text("Verdict", &|test| Cell::Verdict(test.status()));
+    table
+}
+
+fn pair_table(language: Language, name: &str, head: &str, tests: Pair<'_>, last: &str) -> Table {
+    let heads = [head.to_string(), label(tests, 0), label(tests, 1), last.to_string()];
+    Table::new(language, name, heads.into_iter().map(|head| Column::new(head, "", 0)))
+}
+
+fn push_pair(table: &mut Table, name: String, [a, b]: [Option<f64>; 2], last: impl Fn(f64, f64) -> Option<f64>) {
+    if a.is_none() && b.is_none() {
+        return;
+    }
+    let cell = |value: Option<f64>| value.map_or(Cell::Empty, Cell::plain);
+    let last = a.zip(b).and_then(|(a, b)| last(a, b));
+    table.rows.push(vec![Cell::text(name), cell(a), cell(b), cell(last)]);
+}
+
+/// What only one of two has is 0 in the other: it was looked for there, too.
+fn push_shares(table: &mut Table, a: &[(String, f64)], b: &[(String, f64)]) {
+    if a.is_empty() || b.is_empty() {
+        return;
+    }
+    let of = |list: &[(String, f64)], name: &str| {
+        list.iter().find(|(known, _)| known == name).map_or(0.0, |(_, share)| 100.0 * share)
+    };
+    let only_b = b.iter().filter(|(name, _)| !a.iter().any(|(known, _)| known == name));
+    for (name, _) in a.iter().chain(only_b) {
+        push_pair(table, name.clone(), [Some(of(a, name)), Some(of(b, name))], |a, b| Some(b - a));
+    }
+}
