@@ -45,7 +45,8 @@ fn percent(share: f64) -> Cell {
 /// What the test did per second and per transaction.
 pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
     let per = if result.window.commits > 0 { "Per transaction" } else { "Per op" };
-    let mut table = table(language, "load profile", &[("Load profile", ""), ("Unit", ""), ("Per second", ""), (per, "")]);
+    let mut table =
+        table(language, "load profile", &[("Load profile", ""), ("Unit", ""), ("Per second", ""), (per, "")]);
     for LoadLine { title, unit, per_s, per_transaction } in load_profile(result) {
         let (per_s, per_transaction) = (table.unjudged(per_s), table.unjudged(per_transaction));
         table.rows.push(vec![
