@@ -179,6 +179,13 @@ where variable_name in ('INNODB_ADAPTIVE_HASH_INDEX', 'INNODB_BUFFER_POOL_SIZE',
   'THREAD_CACHE_SIZE', 'THREAD_HANDLING', 'TX_ISOLATION', 'TRANSACTION_ISOLATION', 'USERSTAT')
 order by 1
 
+-- name: settings.connection
+-- how this connection, and so those of the jobs, is encrypted
+select 'tls' as name,
+  coalesce(nullif(trim(group_concat(variable_value order by variable_name desc separator ' ')), ''), 'off') as value
+from information_schema.session_status
+where variable_name in ('SSL_VERSION', 'SSL_CIPHER')
+
 -- name: noise
 -- what this server does beside the tests; the first matters most
 select found, advice

@@ -221,6 +221,11 @@ where name in ('autovacuum', 'bgwriter_delay', 'bgwriter_lru_maxpages', 'block_s
   'wal_segment_size', 'wal_sync_method', 'work_mem')
 order by name
 
+-- name: settings.connection
+-- how this connection, and so those of the jobs, is encrypted
+select 'tls' as name, case when ssl then version || ' ' || cipher else 'off' end as value
+from pg_stat_ssl where pid = pg_backend_pid()
+
 -- name: noise
 -- what this server does beside the tests; the first matters most
 select found, advice

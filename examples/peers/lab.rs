@@ -10,9 +10,10 @@ use dbdyno::engine::{self, Access, ConnectTo, Database, Engine};
 use dbdyno::error::Result;
 use dbdyno::model::{TableRef, Target};
 use dbdyno::server::{self, PrivateServer, StartOptions};
+use secrecy::SecretString;
 
-use crate::failed;
 use crate::interrupt::interrupt;
+use crate::{failed, tls};
 
 /// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the cache.
 const PROFILE: &str = "XS";
@@ -56,6 +57,9 @@ pub struct Lab {
     pub server: Option<PrivateServer>,
     pub settings: BTreeMap<String, String>,
     pub file: Option<PathBuf>,
+    /// How peers connect, and with which password.
+    pub url: String,
+    pub password: Option<SecretString>,
     /// For files of the peers; removed at the end.
     pub directory: PathBuf,
     definition: Definition,
@@ -72,15 +76,19 @@ impl Lab {
         Lab::private("mariadb", directory)
     }
 
+    /// A private PostgreSQL server that is reached over TCP and TLS.
+    pub fn postgres_over_tls(directory: &Path) -> Result<Lab> {
+        let port = tls::free_port()?;
+        let (catalog, server, settings) = started("postgres", directory, Some(port))?;
+        let (url, password) = tls::encrypt(&server, port)?;
+        let target = Target::Existing { engine: "postgres".into(), url };
+        Lab::open(catalog, target, directory, Some(server), settings, Some(password))
+    }
+
     fn private(engine: &str, directory: &Path) -> Result<Lab> {
-        let mut catalog = Catalog::embedded()?;
-        catalog.lay_over(Path::new(PEERS_CATALOG))?;
-        let settings = settings(&catalog, engine)?;
-        let options =
-            StartOptions { data_dir: directory.into(), settings: settings.clone(), ..StartOptions::default() };
-        let server = server::start(engine, &options)?;
+        let (catalog, server, settings) = started(engine, directory, None)?;
         let target = Target::Existing { engine: engine.into(), url: server.url() };
-        Lab::open(catalog, target, directory, Some(server), settings)
+        Lab::open(catalog, target, directory, Some(server), settings, None)
     }
 
     /// A private SQLite file.
@@ -98,7 +106,7 @@ impl Lab {
         let catalog = Catalog::embedded()?;
         let settings = settings(&catalog, engine)?;
         let target = Target::Embedded { engine: engine.into(), data_dir: directory.into() };
-        Lab::open(catalog, target, directory, None, settings)
+        Lab::open(catalog, target, directory, None, settings, None)
     }
 
     fn open(
@@ -107,18 +115,29 @@ impl Lab {
         directory: &Path,
         server: Option<PrivateServer>,
         settings: BTreeMap<String, String>,
+        password: Option<SecretString>,
     ) -> Result<Lab> {
         let engine = engine::find(target.engine()).ok_or_else(|| failed(target.engine(), "is not compiled in"))?;
         let file =
             matches!(target, Target::Embedded { .. }).then(|| directory.join(format!("peers-{}.db", engine.name())));
-        let url = server.as_ref().map(PrivateServer::url);
-        let label = target.label();
-        let to = ConnectTo { target, file: file.clone(), url, password: None, settings: settings.clone() };
+        let url = match &target {
+            Target::Existing { url, .. } => url.clone(),
+            _ => String::new(),
+        };
+        let (label, to_url) = (target.label(), Some(url.clone()).filter(|url| !url.is_empty()));
+        let to = ConnectTo {
+            target,
+            file: file.clone(),
+            url: to_url,
+            password: password.clone(),
+            settings: settings.clone(),
+        };
         let database = engine.open(&to, Access::Provision).map_err(|error| error.at(label))?;
         let definition = standard_definition(&catalog)?;
         let loaded = LoadedDataset { tables: Vec::new(), loads: Vec::new(), data_set_id: String::new() };
         let directory = directory.to_path_buf();
-        let mut lab = Lab { catalog, engine, database, loaded, server, settings, file, directory, definition };
+        let mut lab =
+            Lab { catalog, engine, database, loaded, server, settings, file, url, password, directory, definition };
         lab.loaded = lab.load(&["small"], LOOKUP_GB)?;
         let request = lab.request(&["small"], LOOKUP_GB);
         for table in dataset::tables(&lab.site()?.recipe, &request) {
@@ -160,6 +179,20 @@ impl Lab {
         drop(self.database);
         self.server.map_or(Ok(()), PrivateServer::stop_and_remove)
     }
+}
+
+/// A server of ours, with the catalogue and the settings that it has.
+fn started(
+    engine: &str,
+    directory: &Path,
+    port: Option<u16>,
+) -> Result<(Catalog, PrivateServer, BTreeMap<String, String>)> {
+    let mut catalog = Catalog::embedded()?;
+    catalog.lay_over(Path::new(PEERS_CATALOG))?;
+    let settings = settings(&catalog, engine)?;
+    let options =
+        StartOptions { data_dir: directory.into(), settings: settings.clone(), port, ..StartOptions::default() };
+    Ok((catalog, server::start(engine, &options)?, settings))
 }
 
 fn settings(catalog: &Catalog, engine: &str) -> Result<BTreeMap<String, String>> {

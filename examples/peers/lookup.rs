@@ -39,6 +39,14 @@ pub fn client(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &m
     against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)
 }
 
+/// Client drive against pgbench, both over TCP and TLS (sslmode=require).
+pub fn tls(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    let before = outcomes.len();
+    against_pgbench(lab, rules, &ONE_ROW, (Drive::Client, CLIENT_TARGET), jobs, seconds, outcomes)?;
+    outcomes[before..].iter_mut().for_each(|outcome| outcome.name.push_str(", TLS"));
+    Ok(())
+}
+
 /// 25 rows by one key, every column of every row on both sides: in the database drive against pgbench.
 pub fn rows25(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
     against_pgbench(lab, rules, &ROWS_25, (Drive::Database, ROWS25_TARGET), jobs, seconds, outcomes)

@@ -24,6 +24,7 @@ mod pairs;
 mod pgbench;
 mod sysbench;
 mod table;
+mod tls;
 
 use lab::Lab;
 use pairs::{Outcome, Rules};
@@ -66,6 +67,8 @@ enum What {
     Harness,
     /// PostgreSQL lookup in the client drive against pgbench
     Client,
+    /// PostgreSQL lookup in the client drive against pgbench, both over TCP and TLS
+    Tls,
     /// PostgreSQL lookup in both drives with all probes against without
     OwnCost,
     /// PostgreSQL lookup of 25 rows in the database drive against pgbench
@@ -87,7 +90,7 @@ enum What {
 impl What {
     /// Needs the private PostgreSQL server.
     fn is_on_postgres(self) -> bool {
-        !matches!(self, What::Sqlite | What::Duckdb) && !self.is_on_mariadb()
+        !matches!(self, What::Sqlite | What::Duckdb | What::Tls) && !self.is_on_mariadb()
     }
     fn is_against_pgbench(self) -> bool {
         self.is_on_postgres() && !matches!(self, What::Harness | What::OwnCost)
@@ -136,6 +139,12 @@ fn measure(args: &Args, directory: &Path, measured: &mut Measured) -> Result<()>
         let lab = Lab::postgres(directory)?;
         measured.versions.push(format!("PostgreSQL {}", lab.database.version()));
         on_postgres(args, &lab, &mut measured.outcomes)?;
+        lab.close()?;
+    }
+    if args.wants(What::Tls) {
+        let lab = Lab::postgres_over_tls(directory)?;
+        let rules = args.rules(args.pairs, lab.server_pid());
+        lookup::tls(&lab, &rules, &args.jobs, args.seconds, &mut measured.outcomes)?;
         lab.close()?;
     }
     if args.wants(What::Sqlite) {

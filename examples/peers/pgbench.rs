@@ -1,9 +1,10 @@
-//! pgbench, the one beside the server's programs, over the same Unix socket.
+//! pgbench, the one beside the server's programs, over the same Unix socket or the same kind of TCP connection.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dbdyno::error::Result;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::failed;
 use crate::lab::Lab;
@@ -16,6 +17,7 @@ const SESSION_OPTIONS: &str = "-c plan_cache_mode=force_generic_plan -c jit=off 
 pub struct Pgbench {
     program: PathBuf,
     url: String,
+    password: Option<SecretString>,
 }
 
 impl Pgbench {
@@ -26,7 +28,7 @@ impl Pgbench {
         if !program.exists() {
             return Err(failed("pgbench", format!("{} does not exist", program.display())));
         }
-        Ok(Pgbench { program, url: server.url() })
+        Ok(Pgbench { program, url: lab.url.clone(), password: lab.password.clone() })
     }
 
     /// Runs a script with prepared statements: transactions per second.
@@ -46,6 +48,7 @@ impl Pgbench {
     fn run(&self, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.program);
         command.args(arguments).arg(&self.url).env("PGOPTIONS", SESSION_OPTIONS);
+        self.password.iter().for_each(|password| _ = command.env("PGPASSWORD", password.expose_secret()));
         let output = command.output().map_err(|error| failed("pgbench", error.to_string()))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);

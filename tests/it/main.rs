@@ -55,6 +55,7 @@ mod store;
 mod suites;
 mod summaries;
 mod support;
+mod tls;
 mod verify;
 mod waits;
 mod workbook;

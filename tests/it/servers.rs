@@ -43,6 +43,11 @@ impl Server {
         Server::with("40", None)
     }
 
+    /// One of the caller's own, by these programs.
+    pub fn start_of(server_bin: PathBuf) -> Server {
+        Server::with("40", Some(server_bin))
+    }
+
     fn with(max_connections: &str, server_bin: Option<PathBuf>) -> Server {
         let (dir, port) = (directory(), free_port());
         let settings = [("shared_buffers", "32MB"), ("fsync", "off"), ("max_connections", max_connections)];

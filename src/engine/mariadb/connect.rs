@@ -14,12 +14,14 @@ use super::options::ClientOptions;
 use super::reply;
 use super::url::Config;
 use super::wire::Wire;
-use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, first_that_answers};
+use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, Tls, TlsMode, first_that_answers};
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::quote;
 
 /// Longest packet that we announce.
 const MAX_PACKET_BYTES: u32 = 1 << 24;
+/// Number of the character set (utf8mb4_general_ci).
+const UTF8MB4: u8 = 45;
 /// First bytes of the packets that carry the login on.
 const MORE_DATA: u8 = 1;
 const SWITCH: u8 = 0xFE;
@@ -73,11 +75,55 @@ fn connect_host(config: &Config, host: &Host, password: Option<&SecretString>) -
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let greeting = greeting(&mut wire)?;
     wire.greeted();
-    let mut login = Login { password, socket: matches!(host, Host::Socket(_)), nonce: greeting.nonce() };
+    let flags = capabilities(&greeting) | wanted_encryption(host, &config.tls, &greeting)?;
+    let encrypted = flags.contains(CapabilityFlags::CLIENT_SSL);
+    if let (true, Host::Tcp { name, .. }) = (encrypted, host) {
+        ask_for_encryption(&mut wire, flags, &greeting)?;
+        wire = wire.encrypt(&config.tls, name)?;
+    }
+    let socket = matches!(host, Host::Socket(_));
+    let mut login = Login { password, socket, encrypted, flags, nonce: greeting.nonce() };
     login.run(&mut wire, config, &greeting)?;
     let version = greeting.server_version_str();
     let server_version = version.strip_prefix(REPLICATION_PREFIX).unwrap_or(&version).to_owned();
     Ok(Connection { wire, server_version, id: greeting.connection_id(), local })
+}
+
+/// The flag of encryption, if it is wanted and to be had.
+fn wanted_encryption(host: &Host, tls: &Tls, greeting: &HandshakePacket<'_>) -> Result<CapabilityFlags, EngineError> {
+    let offered = greeting.capabilities() & CapabilityFlags::CLIENT_SSL;
+    match host {
+        Host::Socket(_) => Ok(CapabilityFlags::empty()),
+        Host::Tcp { .. } if tls.mode == TlsMode::Disable => Ok(CapabilityFlags::empty()),
+        Host::Tcp { .. } if offered.is_empty() && tls.mode > TlsMode::Prefer => {
+            Err(EngineError::new(ErrorClass::Denied, "the server cannot encrypt its connections").advised(
+                "give it a certificate (ssl_cert, ssl_key), or use ssl-mode=preferred over a network that you trust",
+            ))
+        }
+        Host::Tcp { .. } => Ok(offered),
+    }
+}
+
+/// The head of a login, which asks to go on encrypted: what we can do, longest packet, character set, and MariaDB's own flags.
+fn ask_for_encryption(
+    wire: &mut Wire,
+    flags: CapabilityFlags,
+    greeting: &HandshakePacket<'_>,
+) -> Result<(), EngineError> {
+    let payload = wire.payload();
+    payload.extend_from_slice(&flags.bits().to_le_bytes());
+    payload.extend_from_slice(&MAX_PACKET_BYTES.to_le_bytes());
+    payload.push(UTF8MB4);
+    payload.extend_from_slice(&[0; 19]);
+    payload.extend_from_slice(&extended(greeting).bits().to_le_bytes());
+    wire.flush()
+}
+
+/// What we can do of MariaDB's own extensions that the server offers.
+fn extended(greeting: &HandshakePacket<'_>) -> MariadbCapabilities {
+    let wanted =
+        MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
+    greeting.mariadb_ext_capabilities() & wanted
 }
 
 /// Gives a new session our settings.
@@ -120,6 +166,9 @@ struct Login<'a> {
     password: Option<&'a SecretString>,
     /// Over a Unix socket, where nobody can listen in.
     socket: bool,
+    /// Encrypted, so that nobody can either.
+    encrypted: bool,
+    flags: CapabilityFlags,
     nonce: Vec<u8>,
 }
 
@@ -131,7 +180,7 @@ impl Context for &Login<'_> {
         self.socket
     }
     fn is_tls_transport(&self) -> bool {
-        false
+        self.encrypted
     }
     fn scramble(&self) -> &[u8] {
         &self.nonce
@@ -144,7 +193,7 @@ impl Context for &Login<'_> {
 impl Login<'_> {
     /// Sends who we are, and answers the server until it is satisfied.
     fn run(&mut self, wire: &mut Wire, config: &Config, greeting: &HandshakePacket<'_>) -> Result<(), EngineError> {
-        let flags = capabilities(greeting);
+        let flags = self.flags;
         if !flags.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF | CapabilityFlags::CLIENT_PLUGIN_AUTH) {
             return Err(EngineError::new(ErrorClass::TooOld, "the server speaks an old form of the protocol")
                 .advised("use MariaDB 10.6 or newer"));
@@ -156,9 +205,6 @@ impl Login<'_> {
         let database = config.database.as_deref().map(str::as_bytes);
         let user = Some(config.user.as_bytes());
         let version = greeting.maria_db_server_version_parsed().unwrap_or_default();
-        let extended = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
-            | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
-        let extended = greeting.mariadb_ext_capabilities() & extended;
         let response = HandshakeResponse::new(
             Some(first),
             version,
@@ -169,7 +215,7 @@ impl Login<'_> {
             None,
             MAX_PACKET_BYTES,
         );
-        response.with_mariadb_ext_capabilities(extended).serialize(wire.payload());
+        response.with_mariadb_ext_capabilities(extended(greeting)).serialize(wire.payload());
         wire.flush()?;
         loop {
             let payload = wire.packet()?.to_vec();
@@ -204,9 +250,10 @@ impl Login<'_> {
         if matches!(plugin.as_bytes(), b"unix_socket" | b"auth_socket") {
             return Ok(Some(Vec::new()));
         }
-        if matches!(plugin, AuthPlugin::MysqlClearPassword) && !self.socket {
-            return Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text")
-                .advised("connect over its Unix socket, or give the user another authentication method"));
+        if matches!(plugin, AuthPlugin::MysqlClearPassword) && !self.socket && !self.encrypted {
+            return Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text").advised(
+                "let it encrypt (ssl-mode=required), connect over its Unix socket, or give the user another method",
+            ));
         }
         *procedure = start(plugin)?;
         self.answer(procedure, nonce)
@@ -216,7 +263,7 @@ impl Login<'_> {
         match procedure.run(self, challenge) {
             Ok(Response::Next { packet } | Response::Last { packet }) => Ok(packet),
             Err(error) => Err(EngineError::new(ErrorClass::Denied, format!("authentication failed ({error})"))
-                .advised("give the user mysql_native_password or ed25519, or connect over the server's Unix socket")),
+                .advised("use ssl-mode=required or the server's Unix socket, or give the user mysql_native_password or ed25519")),
         }
     }
 }

@@ -16,6 +16,9 @@ pub(super) struct ClientOptions {
     pub port: Option<String>,
     pub socket: Option<String>,
     pub password: Option<SecretString>,
+    pub ssl_ca: Option<String>,
+    pub ssl_cert: Option<String>,
+    pub ssl_key: Option<String>,
     /// Why the file was not used, if it is there.
     pub trouble: Option<String>,
 }
@@ -55,6 +58,9 @@ impl ClientOptions {
             "host" => self.host = value,
             "port" => self.port = value,
             "socket" => self.socket = value,
+            "ssl-ca" | "ssl_ca" => self.ssl_ca = value,
+            "ssl-cert" | "ssl_cert" => self.ssl_cert = value,
+            "ssl-key" | "ssl_key" => self.ssl_key = value,
             "password" => self.password = value.map(SecretString::from),
             _ => {}
         }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::options::ClientOptions;
 use crate::engine::EngineError;
-use crate::engine::remote::{Host, Url, bad_url as bad, from_env, not_empty, os_user, port_number, unknown_parameter};
+use crate::engine::remote::{
+    Host, Tls, TlsMode, Url, bad_url as bad, from_env, not_empty, os_user, port_number, unknown_parameter,
+};
+use crate::error::quote;
 use crate::model::PasswordSources;
 
 const DEFAULT_PORT: u16 = 3306;
@@ -28,6 +31,8 @@ pub(super) struct Config {
     pub database: Option<String>,
     /// False: no password is looked for, the server knows the user by its socket.
     pub wants_password: bool,
+    /// Of hosts that are reached over a network.
+    pub tls: Tls,
 }
 
 /// Settings of a URL before defaults.
@@ -38,6 +43,7 @@ struct Parts {
     database: Option<String>,
     socket: Option<String>,
     no_password: bool,
+    tls: Tls,
 }
 
 impl Config {
@@ -63,12 +69,24 @@ impl Parts {
             "socket" => self.socket = Some(value),
             "user" => self.user = Some(value),
             "auth" if value == "none" => self.no_password = true,
-            other => return Err(unknown_parameter(other, "socket, user, auth=none")),
+            "ssl-mode" => self.tls.mode = tls_mode(&value)?,
+            "ssl-ca" => self.tls.roots = Some(value.into()),
+            "ssl-cert" => self.tls.certificate = Some(value.into()),
+            "ssl-key" => self.tls.key = Some(value.into()),
+            other => return Err(unknown_parameter(other, PARAMETERS)),
         }
         Ok(())
     }
 
     fn finish(self, options: &ClientOptions) -> Result<Config, EngineError> {
+        let file = |given: Option<PathBuf>, filed: &Option<String>| given.or_else(|| filed.as_ref().map(PathBuf::from));
+        let tls = Tls {
+            mode: self.tls.mode,
+            roots: file(self.tls.roots, &options.ssl_ca),
+            certificate: file(self.tls.certificate, &options.ssl_cert),
+            key: file(self.tls.key, &options.ssl_key),
+            protocol: None,
+        };
         let user = self.user.or_else(|| options.user.clone()).or_else(os_user);
         let user = user.ok_or_else(|| bad("no user is given").advised("write mariadb://USER@host"))?;
         let hosts = match (self.socket, self.hosts.is_empty()) {
@@ -78,8 +96,25 @@ impl Parts {
                 self.hosts.into_iter().map(|(name, port)| host(name, not_empty(port))).collect::<Result<_, _>>()?
             }
         };
-        Ok(Config { hosts, user, database: self.database, wants_password: !self.no_password })
+        Ok(Config { hosts, user, database: self.database, wants_password: !self.no_password, tls })
     }
+}
+
+const PARAMETERS: &str = "socket, user, auth=none, ssl-mode, ssl-ca, ssl-cert, ssl-key";
+
+/// As the clients of MySQL call them, in any case.
+fn tls_mode(text: &str) -> Result<TlsMode, EngineError> {
+    Ok(match text.to_ascii_lowercase().as_str() {
+        "disabled" => TlsMode::Disable,
+        "preferred" => TlsMode::Prefer,
+        "required" => TlsMode::Require,
+        "verify_ca" => TlsMode::VerifyCa,
+        "verify_identity" => TlsMode::VerifyFull,
+        _ => {
+            return Err(bad(format!("{} is not a valid ssl-mode", quote(text)))
+                .advised("use disabled, preferred, required, verify_ca, verify_identity"));
+        }
+    })
 }
 
 /// A host of the URL: a path is a socket, `localhost` without a port the usual one.

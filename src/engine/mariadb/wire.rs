@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error;
 use crate::engine::EngineError;
-use crate::engine::remote::{Channel, Stream};
+use crate::engine::remote::{Channel, Stream, Tls};
 
 /// Three bytes of length, one of sequence number.
 const HEADER_BYTES: usize = 4;
@@ -29,6 +29,14 @@ impl Wire {
     /// A connection over an open stream, before the server's greeting.
     pub(super) fn new(stream: Stream) -> Self {
         Wire { channel: Channel::new(stream), sequence: 0, longest: GREETING_BYTES, output: Vec::new() }
+    }
+
+    /// The connection, encrypted from here on.
+    ///
+    /// # Errors
+    /// As [`Channel::encrypt`].
+    pub(super) fn encrypt(self, tls: &Tls, host: &str) -> Result<Wire, EngineError> {
+        Ok(Wire { channel: self.channel.encrypt(tls, host)?, ..self })
     }
 
     /// The greeting is over: packets of any length may come.

@@ -5,16 +5,16 @@ use std::io;
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::error;
 use super::password::from_file;
-use super::url::Config;
+use super::url::{Binding, Config};
 use super::wire::Wire;
-use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, first_that_answers};
+use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, Stream, Tls, TlsMode, first_that_answers};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Settings of every session of ours: nothing on the server may cut a long statement short.
@@ -66,7 +66,7 @@ fn connect_host(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    let (stream, local) = host.connect()?;
+    let (stream, local) = open(host, &config.tls)?;
     let mut wire = Wire::new(stream);
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let identity = [("user", config.user.as_str()), ("database", config.database.as_str())];
@@ -77,7 +77,7 @@ fn connect_host(
     frontend::startup_message(parameters, &mut wire.output)
         .map_err(|_| EngineError::new(ErrorClass::Other, "user and database must not hold a zero byte"))?;
     wire.flush()?;
-    let cancel_key = CancelKey { host: host.clone(), pid: 0, secret: 0 };
+    let cancel_key = CancelKey { host: host.clone(), tls: config.tls.clone(), pid: 0, secret: 0 };
     let mut connection = Connection { wire, server_version: String::new(), backend_pid: None, cancel_key, local };
     authenticate(&mut connection.wire, config, host, passwords)?;
     await_ready(&mut connection)?;
@@ -85,13 +85,52 @@ fn connect_host(
     Ok(connection)
 }
 
+/// What asks for encryption (PostgreSQL manual, "SSLRequest"): length and code.
+const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+/// A stream to the server, encrypted as it is to be. True if the server runs on this host.
+fn open(host: &Host, tls: &Tls) -> Result<(Stream, bool), EngineError> {
+    let (stream, local) = host.connect()?;
+    let name = match host {
+        Host::Tcp { name, .. } if tls.mode != TlsMode::Disable => name,
+        _ => return Ok((stream, local)),
+    };
+    match encrypted(stream, name, tls) {
+        Ok(stream) => Ok((stream, local)),
+        // As good as the server can. A new connection: what was said on this one is not what a login begins with.
+        Err(_) if tls.mode == TlsMode::Prefer => host.connect(),
+        Err(error) => Err(error),
+    }
+}
+
+fn encrypted(mut stream: Stream, host: &str, tls: &Tls) -> Result<Stream, EngineError> {
+    stream.set_read_timeout(Some(CONNECT_TIMEOUT));
+    if tls.protocol.is_none() {
+        let mut answer = [0];
+        // One byte: what followed it could be from somebody else.
+        let answered = stream.write_all(&SSL_REQUEST).and_then(|()| stream.read(&mut answer));
+        answered.map_err(|error| error::from_io(&error))?;
+        if answer != *b"S" {
+            return Err(EngineError::new(ErrorClass::Denied, "the server cannot encrypt its connections")
+                .advised("set ssl = on there, or use sslmode=prefer over a network that you trust"));
+        }
+    }
+    tls.encrypt(stream, host)
+}
+
 /// Answers the server's authentication request until it is satisfied.
 fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passwords) -> Result<(), EngineError> {
     let password = || passwords.find(&config.user, || from_file(config, host));
-    match wire.message()? {
+    let request = wire.message()?;
+    if config.binding == Binding::Require
+        && !matches!(request, Message::AuthenticationSasl(_) | Message::ErrorResponse(_))
+    {
+        return Err(unbound());
+    }
+    match request {
         Message::AuthenticationOk => return Ok(()),
         Message::AuthenticationCleartextPassword => {
-            refuse_listeners(host)?;
+            refuse_listeners(host, wire)?;
             encode(frontend::password_message(password()?.expose_secret().as_bytes(), &mut wire.output))?;
         }
         Message::AuthenticationMd5Password(request) => {
@@ -99,11 +138,12 @@ fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passw
             encode(frontend::password_message(hash.as_bytes(), &mut wire.output))?;
         }
         Message::AuthenticationSasl(request) => {
-            let offered = request.mechanisms().any(|name| Ok(name == SCRAM_SHA_256)).unwrap_or(false);
-            if !offered {
+            let offers = |wanted| request.mechanisms().any(|name| Ok(name == wanted)).unwrap_or(false);
+            let (mechanism, binding) = bound(config.binding, wire.end_point(), offers(SCRAM_SHA_256_PLUS))?;
+            if !offers(mechanism) {
                 return Err(unsupported_method());
             }
-            return scram(wire, &password()?);
+            return scram(wire, &password()?, mechanism, binding);
         }
         Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
         _ => return Err(unsupported_method()),
@@ -112,19 +152,49 @@ fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passw
     expect_ok(wire)
 }
 
-/// A password in clear text goes over a Unix socket only, where nobody can listen in: there is no TLS yet.
-fn refuse_listeners(host: &Host) -> Result<(), EngineError> {
+/// A password in clear text goes only where nobody can listen in.
+fn refuse_listeners(host: &Host, wire: &Wire) -> Result<(), EngineError> {
     match host {
-        Host::Socket(_) => Ok(()),
-        Host::Tcp { .. } => Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text")
-            .advised("let pg_hba.conf ask this user for scram-sha-256, or connect over the server's Unix socket")),
+        Host::Tcp { .. } if !wire.is_encrypted() => {
+            Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text")
+                .advised("let it encrypt (ssl = on) or ask for scram-sha-256, or connect over its Unix socket"))
+        }
+        _ => Ok(()),
     }
 }
 
+/// The mechanism of a login, and whether it is bound to this connection.
+fn bound(
+    wanted: Binding,
+    end_point: Option<Vec<u8>>,
+    plus: bool,
+) -> Result<(&'static str, ChannelBinding), EngineError> {
+    match end_point.filter(|_| wanted != Binding::Disable) {
+        Some(hash) if plus => Ok((SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash))),
+        _ if wanted == Binding::Require => Err(unbound()),
+        // The server learns that we could: if it could, too, somebody between has kept it from saying so.
+        Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
+        None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
+    }
+}
+
+fn unbound() -> EngineError {
+    EngineError::new(
+        ErrorClass::Denied,
+        "channel_binding=require: the server does not bind the login to this connection",
+    )
+    .advised("let it ask for scram-sha-256 over an encrypted connection, or use channel_binding=prefer")
+}
+
 /// SCRAM-SHA-256 (RFC 7677); the server must prove that it knows the password too.
-fn scram(wire: &mut Wire, password: &SecretString) -> Result<(), EngineError> {
-    let mut exchange = ScramSha256::new(password.expose_secret().as_bytes(), ChannelBinding::unsupported());
-    encode(frontend::sasl_initial_response(SCRAM_SHA_256, exchange.message(), &mut wire.output))?;
+fn scram(
+    wire: &mut Wire,
+    password: &SecretString,
+    mechanism: &str,
+    binding: ChannelBinding,
+) -> Result<(), EngineError> {
+    let mut exchange = ScramSha256::new(password.expose_secret().as_bytes(), binding);
+    encode(frontend::sasl_initial_response(mechanism, exchange.message(), &mut wire.output))?;
     wire.flush()?;
     match wire.message()? {
         Message::AuthenticationSaslContinue(body) => encode(exchange.update(body.data()))?,
@@ -180,6 +250,7 @@ fn await_ready(connection: &mut Connection) -> Result<(), EngineError> {
 #[derive(Clone)]
 pub(super) struct CancelKey {
     pub host: Host,
+    pub tls: Tls,
     /// 0 = the server gave none.
     pub pid: i32,
     pub secret: i32,
@@ -189,7 +260,7 @@ impl CancelKey {
     /// Asks the server on a connection of its own (PostgreSQL manual, "Canceling Requests") to cancel the statement that
     /// runs; nothing happens if none runs, or nobody answers.
     pub(super) fn cancel(&self) {
-        let Ok((stream, _)) = self.host.connect() else { return };
+        let Ok((stream, _)) = open(&self.host, &self.tls) else { return };
         let mut request = BytesMut::new();
         frontend::cancel_request(self.pid, self.secret, &mut request);
         let mut wire = Wire::new(stream);

@@ -2,10 +2,12 @@
 //!
 //! A password in the URL is refused: it would stand in the process list and in the shell's history.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::engine::EngineError;
-use crate::engine::remote::{Host, Url, bad_url as bad, from_env, os_user, port_number, unknown_parameter};
+use crate::engine::remote::{
+    Host, Tls, TlsMode, Url, bad_url as bad, from_env, in_home, os_user, port_number, unknown_parameter,
+};
 use crate::error::quote;
 use crate::model::PasswordSources;
 
@@ -16,6 +18,9 @@ const DEFAULT_PORT: u16 = 5432;
 /// Where distributions put the server's socket, the first that exists is the default host.
 const SOCKET_DIRS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
+/// Protocol within an encrypted connection that begins without being asked for (PostgreSQL manual, "SSL Session Encryption").
+const ALPN: &str = "postgresql";
+
 /// How to connect, without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Config {
@@ -23,6 +28,18 @@ pub(super) struct Config {
     pub hosts: Vec<Host>,
     pub user: String,
     pub database: String,
+    /// Of hosts that are reached over a network. With a protocol within, encryption begins at once.
+    pub tls: Tls,
+    pub binding: Binding,
+}
+
+/// Whether a login is bound to the server's certificate, so that nobody between can pass it on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Binding {
+    Disable,
+    #[default]
+    Prefer,
+    Require,
 }
 
 /// Settings of a URL before defaults.
@@ -32,6 +49,8 @@ struct Parts {
     user: Option<String>,
     database: Option<String>,
     sslmode: Option<String>,
+    tls: Tls,
+    binding: Binding,
 }
 
 impl Config {
@@ -42,7 +61,8 @@ impl Config {
     pub(super) fn parse(url: &str) -> Result<Config, EngineError> {
         let url = Url::parse(url, SCHEMES, SOURCES)?;
         let (hosts, ports) = url.hosts.into_iter().unzip();
-        let mut parts = Parts { hosts, ports, user: url.user, database: url.database, sslmode: None };
+        let (tls, binding) = (Tls::default(), Binding::default());
+        let mut parts = Parts { hosts, ports, user: url.user, database: url.database, sslmode: None, tls, binding };
         for (name, value) in url.parameters {
             parts.parameter(&name, value)?;
         }
@@ -60,13 +80,23 @@ impl Parts {
             "user" => self.user = Some(value),
             "dbname" => self.database = Some(value),
             "sslmode" => self.sslmode = Some(value),
-            other => return Err(unknown_parameter(other, "host, port, user, dbname, sslmode")),
+            "sslrootcert" => self.tls.roots = Some(value.into()),
+            "sslcert" => self.tls.certificate = Some(value.into()),
+            "sslkey" => self.tls.key = Some(value.into()),
+            "sslnegotiation" => {
+                self.tls.protocol = one_of(name, &value, &[("postgres", None), ("direct", Some(ALPN))])?
+            }
+            "channel_binding" => {
+                let known = [("disable", Binding::Disable), ("prefer", Binding::Prefer), ("require", Binding::Require)];
+                self.binding = one_of(name, &value, &known)?;
+            }
+            other => return Err(unknown_parameter(other, PARAMETERS)),
         }
         Ok(())
     }
 
     fn finish(self) -> Result<Config, EngineError> {
-        let sslmode = self.sslmode.or_else(|| from_env("PGSSLMODE")).unwrap_or_else(|| "prefer".into());
+        let tls = tls(self.tls, self.sslmode)?;
         let user = self.user.or_else(|| from_env("PGUSER")).or_else(os_user);
         let user = user.ok_or_else(|| bad("no user is given").advised("write postgres://USER@host/database"))?;
         let database = self.database.or_else(|| from_env("PGDATABASE")).unwrap_or_else(|| user.clone());
@@ -86,20 +116,47 @@ impl Parts {
             })
         });
         let hosts = hosts.collect::<Result<Vec<Host>, _>>()?;
-        check_sslmode(&sslmode, &hosts)?;
-        Ok(Config { hosts, user, database })
+        Ok(Config { hosts, user, database, tls, binding: self.binding })
     }
 }
 
-/// There is no TLS yet; as with libpq, a Unix socket needs none, whatever the mode (manual: "SSL Support").
-fn check_sslmode(mode: &str, hosts: &[Host]) -> Result<(), EngineError> {
-    match mode {
-        "disable" | "allow" | "prefer" => Ok(()),
-        "require" | "verify-ca" | "verify-full" if hosts.iter().all(|host| matches!(host, Host::Socket(_))) => Ok(()),
-        "require" | "verify-ca" | "verify-full" => Err(bad(format!("sslmode={mode} is not supported yet"))
-            .advised("use sslmode=prefer over a network that you trust, or a Unix socket")),
-        other => Err(bad(format!("{} is not a valid sslmode", quote(other))).advised("use disable or prefer")),
+const PARAMETERS: &str =
+    "host, port, user, dbname, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation, channel_binding";
+
+/// The meaning of a value of a parameter.
+fn one_of<T: Copy>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, EngineError> {
+    let found = known.iter().find(|(text, _)| *text == value).map(|(_, meaning)| *meaning);
+    let names: Vec<&str> = known.iter().map(|(text, _)| *text).collect();
+    found.ok_or_else(|| {
+        bad(format!("{} is not a valid {name}", quote(value))).advised(format!("use {}", names.join(", ")))
+    })
+}
+
+/// As with libpq (manual: "SSL Support"): files that the URL does not name are those of the environment, then those in the
+/// user's home; `require` verifies the issuer if there is a file to verify by. A Unix socket needs no encryption.
+fn tls(given: Tls, sslmode: Option<String>) -> Result<Tls, EngineError> {
+    let file = |given: Option<PathBuf>, variable: &str, usual: &str| {
+        let usual = || in_home(usual).filter(|path| path.exists());
+        given.or_else(|| from_env(variable).map(PathBuf::from)).or_else(usual)
+    };
+    let roots = file(given.roots, "PGSSLROOTCERT", ".postgresql/root.crt");
+    let require = if roots.is_some() { TlsMode::VerifyCa } else { TlsMode::Require };
+    let modes = [
+        ("disable", TlsMode::Disable),
+        ("allow", TlsMode::Prefer),
+        ("prefer", TlsMode::Prefer),
+        ("require", require),
+        ("verify-ca", TlsMode::VerifyCa),
+        ("verify-full", TlsMode::VerifyFull),
+    ];
+    let text = sslmode.or_else(|| from_env("PGSSLMODE")).unwrap_or_else(|| "prefer".into());
+    let mode = one_of("sslmode", &text, &modes)?;
+    let certificate = file(given.certificate, "PGSSLCERT", ".postgresql/postgresql.crt");
+    let key = file(given.key, "PGSSLKEY", ".postgresql/postgresql.key");
+    if given.protocol.is_some() && mode < TlsMode::Require {
+        return Err(bad("sslnegotiation=direct needs sslmode=require, verify-ca or verify-full"));
     }
+    Ok(Tls { mode, roots, certificate, key, protocol: given.protocol })
 }
 
 /// Name of the server's socket in its directory.
@@ -139,10 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_of_a_network_is_read() {
+        let url = "postgres://u@h/d?sslmode=verify-full&sslrootcert=/ca&sslcert=/c&sslkey=/k&channel_binding=require";
+        let config = Config::parse(&format!("{url}&sslnegotiation=direct")).unwrap();
+        let [roots, certificate, key] = ["/ca", "/c", "/k"].map(|path| Some(PathBuf::from(path)));
+        let tls = Tls { mode: TlsMode::VerifyFull, roots, certificate, key, protocol: Some(ALPN) };
+        assert_eq!((config.tls, config.binding), (tls, Binding::Require));
+        let mode = |parameters: &str| Config::parse(&format!("postgres://u@h/d?{parameters}")).unwrap().tls.mode;
+        assert_eq!(mode("sslmode=disable"), TlsMode::Disable);
+        assert_eq!(mode("sslmode=require&sslrootcert=/ca"), TlsMode::VerifyCa, "there is something to verify by");
+    }
+
+    #[test]
     fn wrong_parts_are_named() {
         for (url, word) in [
             ("postgres://u@h:x/d", "'x' is not a port"),
-            ("postgres://u@h/d?sslmode=require", "not supported yet"),
+            ("postgres://u@h/d?sslmode=requires", "'requires' is not a valid sslmode"),
+            ("postgres://u@h/d?sslmode=prefer&sslnegotiation=direct", "needs sslmode=require"),
+            ("postgres://u@h/d?channel_binding=yes", "not a valid channel_binding"),
             ("postgres://u@h/d?nope=1", "'nope'"),
             ("other://h", "postgres://"),
         ] {

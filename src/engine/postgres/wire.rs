@@ -29,6 +29,16 @@ impl Wire {
         Wire { channel: Channel::new(stream), output: BytesMut::with_capacity(4096) }
     }
 
+    /// The hash of the server's certificate; none where nothing is encrypted.
+    pub(super) fn end_point(&self) -> Option<Vec<u8>> {
+        self.channel.stream().end_point()
+    }
+
+    /// True if nobody on the way can read.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.channel.stream().is_encrypted()
+    }
+
     /// Sends what is in `output` in one write.
     pub(super) fn flush(&mut self) -> Result<(), EngineError> {
         let sent = self.channel.write_all(&self.output);

@@ -4,7 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::Stream;
+use super::{Stream, Tls, lost};
+use crate::engine::EngineError;
 
 /// Size of the read buffer at the start; it grows for a longer message.
 pub(in crate::engine) const READ_BUFFER_BYTES: usize = 64 * 1024;
@@ -22,6 +23,23 @@ impl Channel {
     /// Nothing is read yet.
     pub(in crate::engine) fn new(stream: Stream) -> Self {
         Channel { stream, buffer: vec![0; READ_BUFFER_BYTES], start: 0, end: 0 }
+    }
+
+    /// The stream itself, of which nothing is read yet.
+    pub(in crate::engine) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// The channel over the encrypted stream. Bytes that were read ahead would be from before the handshake, and may come from
+    /// somebody else.
+    ///
+    /// # Errors
+    /// Such bytes; those of [`Tls::encrypt`].
+    pub(in crate::engine) fn encrypt(self, tls: &Tls, host: &str) -> Result<Channel, EngineError> {
+        if self.start != self.end {
+            return Err(lost("bytes came before the connection was encrypted"));
+        }
+        Ok(Channel { stream: tls.encrypt(self.stream, host)?, ..self })
     }
 
     /// Sends all of `bytes`.

@@ -68,6 +68,9 @@ pub(in crate::engine) fn first_that_answers<H, T>(
 
 /// The error of a read or write on an open connection; `unit` is what servers send: `packet`.
 pub(in crate::engine) fn broken(error: &io::Error, unit: &str) -> EngineError {
+    if let Some(alert) = super::tls::alert(error) {
+        return alert;
+    }
     match error.kind() {
         io::ErrorKind::UnexpectedEof => lost("the server closed the connection"),
         io::ErrorKind::InvalidData => lost(format!("the server sent an invalid {unit} ({error})")),

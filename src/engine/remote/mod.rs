@@ -10,6 +10,7 @@ mod files;
 mod password;
 mod sessions;
 mod stream;
+mod tls;
 mod url;
 
 pub(in crate::engine) use channel::Channel;
@@ -20,6 +21,7 @@ pub(in crate::engine) use files::{directory, in_home, private_text};
 pub(in crate::engine) use password::Passwords;
 pub(in crate::engine) use sessions::sessions_left;
 pub(in crate::engine) use stream::Stream;
+pub(in crate::engine) use tls::{Tls, TlsMode};
 pub(in crate::engine) use url::{Url, bad_url, from_env, not_empty, os_user, port_number, unknown_parameter};
 
 /// Longest piece of a statement that an error message quotes, in characters.

@@ -1,18 +1,30 @@
-//! A byte stream to a server: Unix socket or TCP.
+//! A byte stream to a server: Unix socket or TCP, encrypted or not.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+use super::tls::end_point;
 
 /// A byte stream to the server.
 pub(in crate::engine) struct Stream {
+    plain: Plain,
+    /// What encrypts it.
+    tls: Option<Box<ClientConnection>>,
+}
+
+/// The bytes as they go over the network.
+struct Plain {
     socket: Socket,
     /// Longest wait for bytes; none = for ever.
     read_timeout: Option<Duration>,
@@ -25,13 +37,13 @@ enum Socket {
 
 impl From<UnixStream> for Stream {
     fn from(socket: UnixStream) -> Self {
-        Stream { socket: Socket::Unix(socket), read_timeout: None }
+        Stream { plain: Plain { socket: Socket::Unix(socket), read_timeout: None }, tls: None }
     }
 }
 
 impl From<TcpStream> for Stream {
     fn from(socket: TcpStream) -> Self {
-        Stream { socket: Socket::Tcp(socket), read_timeout: None }
+        Stream { plain: Plain { socket: Socket::Tcp(socket), read_timeout: None }, tls: None }
     }
 }
 
@@ -56,22 +68,115 @@ impl Stream {
         Err(failure)
     }
 
-    /// Reads what is there; waits only if nothing is. A wait in `poll` instead of in the read itself lets two and more
-    /// jobs do a fifth more round trips on as many processors (docs/decisions/0014-waiting-for-answers.md).
+    /// The stream, encrypted, after the handshake.
+    ///
+    /// # Errors
+    /// Of the network; `InvalidData` with a [`rustls::Error`] if a side refuses the other.
+    pub(super) fn encrypted(mut self, config: Arc<ClientConfig>, server: ServerName<'static>) -> io::Result<Stream> {
+        let mut tls = ClientConnection::new(config, server).map_err(invalid)?;
+        while tls.is_handshaking() {
+            send_records(&mut tls, &mut self.plain)?;
+            if tls.is_handshaking() && receive_records(&mut tls, &mut self.plain)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        send_records(&mut tls, &mut self.plain)?;
+        Ok(Stream { tls: Some(Box::new(tls)), ..self })
+    }
+
+    /// True if nobody on the way can read.
+    pub(in crate::engine) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// The hash of the server's certificate that a login can be bound to; none without encryption.
+    pub(in crate::engine) fn end_point(&self) -> Option<Vec<u8>> {
+        end_point(self.tls.as_ref()?.peer_certificates()?.first()?)
+    }
+
+    /// Reads what is there; waits only if nothing is.
     ///
     /// # Errors
     /// What the system says; `TimedOut` if nothing came in time.
     #[inline]
     pub(in crate::engine) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match recv(self.descriptor(), &mut *buffer, RecvFlags::DONTWAIT) {
-                Ok((count, _)) => return Ok(count),
-                Err(Errno::AGAIN) => self.wait()?,
-                Err(error) => return Err(error.into()),
-            }
+        match &mut self.tls {
+            None => self.plain.read(buffer),
+            Some(tls) => read_encrypted(tls, &mut self.plain, buffer),
         }
     }
 
+    #[inline]
+    pub(in crate::engine) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.tls {
+            None => self.plain.write_all(bytes),
+            Some(tls) => write_encrypted(tls, &mut self.plain, bytes),
+        }
+    }
+
+    /// Limits every wait for bytes; none = for ever.
+    pub(in crate::engine) fn set_read_timeout(&mut self, timeout: Option<Duration>) {
+        self.plain.read_timeout = timeout;
+    }
+
+    /// Tells the server that nothing more comes.
+    pub(in crate::engine) fn end_of_writing(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            // Nothing can be done if the peer has gone already.
+            let _ = send_records(tls, &mut self.plain);
+        }
+        let _ = match &self.plain.socket {
+            Socket::Unix(socket) => socket.shutdown(Shutdown::Write),
+            Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
+        };
+    }
+}
+
+fn read_encrypted(tls: &mut ClientConnection, plain: &mut Plain, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match tls.reader().read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => receive_records(tls, plain)?,
+            // The other side has gone without a word.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+            done => return done,
+        };
+    }
+}
+
+fn write_encrypted(tls: &mut ClientConnection, plain: &mut Plain, bytes: &[u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let taken = tls.writer().write(rest)?;
+        rest = &rest[taken..];
+        send_records(tls, plain)?;
+    }
+    Ok(())
+}
+
+/// Sends what is to be sent.
+fn send_records(tls: &mut ClientConnection, plain: &mut Plain) -> io::Result<()> {
+    while tls.wants_write() {
+        tls.write_tls(plain)?;
+    }
+    Ok(())
+}
+
+/// Takes in what comes, and answers if it must; 0 bytes at the end of the stream.
+fn receive_records(tls: &mut ClientConnection, plain: &mut Plain) -> io::Result<usize> {
+    let count = tls.read_tls(plain)?;
+    let taken = tls.process_new_packets().map_err(invalid);
+    // Also what tells the other side why.
+    let sent = send_records(tls, plain);
+    taken?;
+    sent.map(|()| count)
+}
+
+fn invalid(error: rustls::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+impl Plain {
     /// Until there is something to read, or the other side has gone.
     fn wait(&self) -> io::Result<()> {
         let timeout = self.read_timeout.map(Timespec::try_from).transpose();
@@ -88,23 +193,33 @@ impl Stream {
             Socket::Tcp(socket) => socket.as_fd(),
         }
     }
+}
 
-    pub(in crate::engine) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.socket {
-            Socket::Unix(socket) => socket.write_all(bytes),
-            Socket::Tcp(socket) => socket.write_all(bytes),
+impl Read for Plain {
+    /// A wait in `poll` instead of in the read itself lets two and more jobs do a fifth more round trips on as many
+    /// processors (docs/decisions/0014-waiting-for-answers.md).
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match recv(self.descriptor(), &mut *buffer, RecvFlags::DONTWAIT) {
+                Ok((count, _)) => return Ok(count),
+                Err(Errno::AGAIN) => self.wait()?,
+                Err(error) => return Err(error.into()),
+            }
         }
     }
-    /// Limits every wait for bytes; none = for ever.
-    pub(in crate::engine) fn set_read_timeout(&mut self, timeout: Option<Duration>) {
-        self.read_timeout = timeout;
+}
+
+impl Write for Plain {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.socket {
+            Socket::Unix(socket) => socket.write(bytes),
+            Socket::Tcp(socket) => socket.write(bytes),
+        }
     }
-    /// Tells the server that nothing more comes.
-    pub(in crate::engine) fn end_of_writing(&self) {
-        // Nothing can be done if the peer has gone already.
-        let _ = match &self.socket {
-            Socket::Unix(socket) => socket.shutdown(Shutdown::Write),
-            Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
-        };
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

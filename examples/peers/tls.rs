@@ -1,0 +1,73 @@
+//! A PostgreSQL server that encrypts, by a certificate of its own.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+use std::time::Duration;
+
+use dbdyno::engine::{self, Access, ConnectTo, Database};
+use dbdyno::error::Result;
+use dbdyno::model::Target;
+use dbdyno::server::PrivateServer;
+use secrecy::SecretString;
+
+use crate::failed;
+
+/// How often, and after which time each, is looked whether the server encrypts.
+const LOOKS: u32 = 200;
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A port of the loopback interface that nobody uses.
+pub fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    listener.map(|address| address.port()).map_err(|error| failed("127.0.0.1", error.to_string()))
+}
+
+/// Gives the server a certificate and its superuser a password: the URL to reach it by, and the password.
+pub fn encrypt(server: &PrivateServer, port: u16) -> Result<(String, SecretString)> {
+    let database = opened(&server.url(), None)?;
+    let mut session = database.session().map_err(|error| error.at("peers"))?;
+    let mut query = |sql: &str| session.query(sql, &[]).map_err(|error| error.at("peers"));
+    let data = query("show data_directory")?;
+    write_certificate(Path::new(data.scalar().unwrap_or_default()))
+        .map_err(|error| failed("tls", error.to_string()))?;
+    let password = format!("{:x}", RandomState::new().hash_one(port));
+    for sql in [
+        &format!("alter role current_user password '{password}'"),
+        "alter system set ssl = on",
+        "select pg_reload_conf()",
+    ] {
+        query(sql)?;
+    }
+    let url = format!("postgres://dbdyno@127.0.0.1:{port}/postgres?sslmode=require");
+    let password = SecretString::from(password);
+    // The server takes a moment to read its settings.
+    for _ in 0..LOOKS {
+        if opened(&url, Some(password.clone())).is_ok() {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    opened(&url, Some(password.clone())).map(|_| (url, password))
+}
+
+/// Under the names that the server looks for, for its user alone.
+fn write_certificate(data: &Path) -> std::io::Result<()> {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_string()]).map_err(std::io::Error::other)?;
+    let owner = std::fs::metadata(data)?;
+    for (name, text) in [("server.crt", made.cert.pem()), ("server.key", made.signing_key.serialize_pem())] {
+        let path = data.join(name);
+        std::fs::write(&path, text)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        chown(&path, Some(owner.uid()), Some(owner.gid()))?;
+    }
+    Ok(())
+}
+
+fn opened(url: &str, password: Option<SecretString>) -> Result<Box<dyn Database>> {
+    let engine = engine::find("postgres").ok_or_else(|| failed("postgres", "is not compiled in"))?;
+    let target = Target::Existing { engine: "postgres".into(), url: url.into() };
+    let to = ConnectTo { target, file: None, url: Some(url.into()), password, settings: Default::default() };
+    engine.open(&to, Access::Provision).map_err(|error| error.at("peers"))
+}

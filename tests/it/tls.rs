@@ -1,0 +1,243 @@
+//! Encrypted connections to servers with certificates of our own making: right, of another host, expired, of a stranger.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+
+use crate::cli_existing::SECRET;
+use crate::leftovers::Directory;
+use crate::servers::{Existing, Server};
+use crate::support::{Desk, Done, column, directory, newest_postgres, until};
+
+const LOAD: &str = "--size 0.01 --workload SRV-QUERY25 --jobs 2 --warmup 0 --duration 300ms --format json --quiet";
+
+/// A directory with `ca`, `stranger` and, signed by `ca`: `server` (of 127.0.0.1 until 2100), `expired`, `client`.
+struct Certificates(Directory);
+
+impl Certificates {
+    fn new() -> Certificates {
+        let made = Certificates(directory());
+        let authority = |name: &str| {
+            let (mut params, key) = (CertificateParams::new(Vec::new()).unwrap(), KeyPair::generate().unwrap());
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params.distinguished_name.push(DnType::CommonName, name);
+            made.write(name, &params.self_signed(&key).unwrap().pem(), &key);
+            Issuer::new(params, key)
+        };
+        let (ca, _) = (authority("ca"), authority("stranger"));
+        for (name, of, last_year) in
+            [("server", "127.0.0.1", 2100), ("expired", "127.0.0.1", 2020), ("client", "me", 2100)]
+        {
+            let (mut params, key) =
+                (CertificateParams::new(vec![of.to_string()]).unwrap(), KeyPair::generate().unwrap());
+            params.distinguished_name.push(DnType::CommonName, name);
+            (params.not_before, params.not_after) = (date_time_ymd(2019, 1, 1), date_time_ymd(last_year, 1, 1));
+            made.write(name, &params.signed_by(&key, &ca).unwrap().pem(), &key);
+        }
+        made
+    }
+
+    fn write(&self, name: &str, certificate: &str, key: &KeyPair) {
+        std::fs::write(self.certificate(name), certificate).unwrap();
+        std::fs::write(self.key(name), key.serialize_pem()).unwrap();
+    }
+
+    fn certificate(&self, name: &str) -> PathBuf {
+        self.0.path().join(format!("{name}.crt"))
+    }
+
+    fn key(&self, name: &str) -> PathBuf {
+        self.0.path().join(format!("{name}.key"))
+    }
+
+    /// A value of a URL or a setting.
+    fn text(&self, name: &str) -> String {
+        self.certificate(name).display().to_string()
+    }
+
+    /// The keys for the owner of `place` alone, as a PostgreSQL server wants its own.
+    fn give_keys_to_owner_of(&self, place: &Path) {
+        let owner = std::fs::metadata(place).unwrap();
+        for name in ["server", "expired"] {
+            chown(self.key(name), Some(owner.uid()), Some(owner.gid())).unwrap();
+            std::fs::set_permissions(self.key(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+}
+
+/// A PostgreSQL server that encrypts.
+struct Postgres {
+    server: Server,
+    certificates: Certificates,
+}
+
+impl Postgres {
+    fn start() -> Postgres {
+        let (server, certificates) = (Server::start_of(newest_postgres()), Certificates::new());
+        let data = column(server.admin("postgres").as_mut(), "show data_directory");
+        certificates.give_keys_to_owner_of(Path::new(&data[0]));
+        server.create_user("tls", SECRET, true);
+        let served = Postgres { server, certificates };
+        served.set("ssl_ca_file", &served.certificates.text("ca"));
+        served.present("server");
+        served.set("ssl", "on");
+        served.reload();
+        served
+    }
+
+    fn set(&self, name: &str, value: &str) {
+        self.server.admin("postgres").execute(&format!("alter system set {name} = '{value}'")).unwrap();
+    }
+
+    fn present(&self, name: &str) {
+        self.set("ssl_cert_file", &self.certificates.text(name));
+        self.set("ssl_key_file", &self.certificates.key(name).display().to_string());
+    }
+
+    /// What is allowed over TCP: a line of pg_hba.conf. The superuser comes over the socket.
+    fn allow(&self, line: &str) {
+        let mut admin = self.server.admin("postgres");
+        let path = column(admin.as_mut(), "show hba_file").remove(0);
+        std::fs::write(path, format!("local all all trust\n{line}\n")).unwrap();
+        self.reload();
+    }
+
+    fn reload(&self) {
+        let mut admin = self.server.admin("postgres");
+        let before = column(admin.as_mut(), "select pg_conf_load_time()");
+        admin.execute("select pg_reload_conf()").unwrap();
+        until("the settings are read", || {
+            column(self.server.admin("postgres").as_mut(), "select pg_conf_load_time()") != before
+        });
+    }
+
+    fn url(&self, host: &str, parameters: &str) -> String {
+        format!("postgres://tls@{host}:{}/tls?{parameters}", self.server.port)
+    }
+}
+
+/// A connection of a user with the password, for a command that finds nothing to do.
+fn check(desk: &Desk, url: &str) -> Done {
+    with_password(desk, &format!("clean {url}"))
+}
+
+fn with_password(desk: &Desk, line: &str) -> Done {
+    let mut command = desk.command(line);
+    command.env("PGPASSWORD", SECRET).env("MYSQL_PWD", SECRET);
+    crate::support::finished(command, line)
+}
+
+#[test]
+fn postgres_is_as_sure_of_the_server_as_the_url_asks() {
+    let (served, desk) = (Postgres::start(), Desk::new());
+    let (ca, stranger) = (served.certificates.text("ca"), served.certificates.text("stranger"));
+    let verify = |mode: &str, ca: &str| format!("sslmode={mode}&sslrootcert={ca}");
+    for parameters in [
+        "sslmode=disable".into(),
+        "sslmode=prefer".into(),
+        "sslmode=require&channel_binding=require".into(),
+        "sslmode=require&sslnegotiation=direct".into(),
+        verify("verify-ca", &ca),
+        verify("verify-full", &ca),
+    ] {
+        check(&desk, &served.url("127.0.0.1", &parameters)).ok();
+    }
+    check(&desk, &served.url("localhost", &verify("verify-ca", &ca))).ok();
+    let refused = |host: &str, parameters: &str, words: &[&str]| {
+        let done = check(&desk, &served.url(host, parameters));
+        assert!(!done.stderr.contains(SECRET), "{done:?}");
+        done.fails(3, words);
+    };
+    refused("localhost", &verify("verify-full", &ca), &["is not that of localhost"]);
+    refused("127.0.0.1", &verify("verify-ca", &stranger), &["nobody whom you trust signed"]);
+    refused("127.0.0.1", "sslmode=verify-full&sslrootcert=/nowhere", &["/nowhere", "PEM file"]);
+    refused("127.0.0.1", "sslmode=disable&channel_binding=require", &["channel_binding=require", "does not bind"]);
+    served.present("expired");
+    served.reload();
+    refused("127.0.0.1", &verify("verify-ca", &ca), &["has expired"]);
+    check(&desk, &served.url("127.0.0.1", "sslmode=require")).ok();
+}
+
+#[test]
+fn postgres_gets_a_password_in_clear_text_and_a_client_certificate_over_tls_only() {
+    let (served, desk) = (Postgres::start(), Desk::new());
+    served.allow("host all all 127.0.0.1/32 password");
+    check(&desk, &served.url("127.0.0.1", "sslmode=disable")).fails(3, &["clear text", "ssl = on"]);
+    check(&desk, &served.url("127.0.0.1", "sslmode=require")).ok();
+    served.allow("hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca");
+    check(&desk, &served.url("127.0.0.1", "sslmode=require")).fails(3, &["certificate"]);
+    let (certificate, key) = (served.certificates.text("client"), served.certificates.key("client"));
+    let own = format!("sslmode=require&sslcert={certificate}&sslkey={}", key.display());
+    check(&desk, &served.url("127.0.0.1", &own)).ok();
+    let stranger = own.replace("client.", "stranger.");
+    check(&desk, &served.url("127.0.0.1", &stranger))
+        .fails(3, &["ended the encrypted connection", "client certificate"]);
+    let half = format!("sslmode=require&sslcert={certificate}");
+    check(&desk, &served.url("127.0.0.1", &half)).fails(3, &["needs its key"]);
+}
+
+#[test]
+fn a_server_that_cannot_encrypt_says_so() {
+    let desk = Desk::new();
+    let server = Server::shared();
+    server.create_user("untls", SECRET, false);
+    check(&desk, &format!("{}?sslmode=require", server.url("untls"))).fails(3, &["cannot encrypt", "ssl = on"]);
+    let mut existing = Existing::start(&[]);
+    existing.create_user("untls", "all");
+    check(&desk, &format!("{}?ssl-mode=required", existing.url("untls"))).fails(3, &["cannot encrypt", "ssl_cert"]);
+    check(&desk, &format!("{}?ssl-mode=perhaps", existing.url("untls")))
+        .fails(2, &["'perhaps' is not a valid ssl-mode"]);
+}
+
+#[test]
+fn mariadb_is_as_sure_of_the_server_as_the_url_asks() {
+    let (certificates, desk) = (Certificates::new(), Desk::new());
+    let (ca, stranger) = (certificates.text("ca"), certificates.text("stranger"));
+    let start = |name: &str| {
+        let (certificate, key) = (certificates.text(name), certificates.key(name).display().to_string());
+        let mut existing = Existing::start(&[("ssl_cert", &certificate), ("ssl_key", &key), ("ssl_ca", &ca)]);
+        existing.create_user("tls", "all");
+        existing
+    };
+    let mut existing = start("server");
+    let url = |parameters: &str| format!("{}?{parameters}", existing.url("tls"));
+    let verify = |mode: &str, ca: &str| url(&format!("ssl-mode={mode}&ssl-ca={ca}"));
+    for url in
+        [url("ssl-mode=disabled"), url("ssl-mode=REQUIRED"), verify("verify_ca", &ca), verify("verify_identity", &ca)]
+    {
+        check(&desk, &url).ok();
+    }
+    check(&desk, &verify("verify_ca", &stranger)).fails(3, &["nobody whom you trust signed"]);
+    let of_another = verify("verify_identity", &ca).replace("127.0.0.1", "localhost");
+    check(&desk, &of_another).fails(3, &["is not that of localhost"]);
+    let own = format!("ssl-cert={}&ssl-key={}", certificates.text("client"), certificates.key("client").display());
+    let with_own = url(&format!("ssl-mode=required&{own}"));
+    let without = url("ssl-mode=required");
+    existing.admin.execute("alter user tls@'127.0.0.1' require x509").unwrap();
+    check(&desk, &without).fails(3, &["tls"]);
+    check(&desk, &with_own).ok();
+    let expired = start("expired");
+    check(&desk, &format!("{}?ssl-mode=verify_ca&ssl-ca={ca}", expired.url("tls"))).fails(3, &["has expired"]);
+}
+
+#[test]
+fn loading_and_both_drives_do_over_tls_what_they_do_without() {
+    let desk = Desk::new();
+    let served = Postgres::start();
+    let certificates = Certificates::new();
+    let (certificate, key) = (certificates.text("server"), certificates.key("server").display().to_string());
+    let mut existing = Existing::start(&[("ssl_cert", &certificate), ("ssl_key", &key)]);
+    existing.create_user("tls", "all");
+    for url in [served.url("127.0.0.1", "sslmode=require"), format!("{}?ssl-mode=required", existing.url("tls"))] {
+        for drive in ["client", "database"] {
+            let run = with_password(&desk, &format!("run {url} {LOAD} --drive {drive}")).ok().json();
+            let test = &run["tests"][0];
+            assert!(test["ops"].as_u64() > Some(0) && test["errors"] == 0, "{test}");
+            assert_eq!(crate::support::mistakes(test), Vec::<&serde_json::Value>::new());
+            let tls = run["disclosure"]["settings"]["tls"].as_str().unwrap();
+            assert!(tls.starts_with("TLSv1."), "{tls}");
+        }
+        with_password(&desk, &format!("clean {url}")).ok();
+    }
+}
