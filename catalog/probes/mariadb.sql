@@ -87,6 +87,7 @@ select 'set global innodb_max_dirty_pages_pct_lwm = 0' as hurry,
 union all
 select 'set global innodb_max_dirty_pages_pct = 0',
   concat('set global innodb_max_dirty_pages_pct = ', @@global.innodb_max_dirty_pages_pct)
+
 -- name: sessions
 -- period: 0.105
 -- log-file: ib_log

@@ -99,6 +99,7 @@ from (select 1 as place, format('vacuum %I.%I', n.nspname, c.relname) as stateme
       where rolname = current_user
         and (rolsuper or coalesce(pg_has_role(to_regrole('pg_checkpoint'), 'usage'), false))) as work
 order by place, statement
+
 -- name: sessions
 -- period: 0.07
 -- Sessions of this process of ours, their parallel workers, and the server's processes that are at work: those that wait for

@@ -96,7 +96,15 @@ fn every_settings_block_runs_on_every_version() {
         let mut session = session(&server.url());
         let catalog = Catalog::embedded().unwrap();
         let version: Vec<u32> = server.version().split('.').map(|part| part.parse().unwrap()).collect();
-        for block in catalog.probes("postgres", &version) {
+        let blocks = catalog.probes("postgres", &version);
+        let lacks = |name: &str, session: &mut dyn Session| {
+            let missing = blocks.iter().find(|block| block.name == format!("{name}.missing"));
+            missing.is_some_and(|block| !session.query(&block.text, &[]).unwrap().rows.is_empty())
+        };
+        for block in &blocks {
+            if lacks(&block.name, session.as_mut()) {
+                continue;
+            }
             let rows = session.query(&block.text, &[]).unwrap_or_else(|error| panic!("{}: {error}", block.name));
             assert!(!block.name.starts_with("settings.") || !rows.rows.is_empty(), "{}", block.name);
         }
@@ -151,6 +159,6 @@ fn what_is_fetched_is_not_fetched_again_and_what_is_missing_is_said() {
     crate::support::finished(fetch, "fetch without Maven")
         .fails(3, &["mvn cannot be run", "install the package maven"]);
     desk.run("server fetch postgres --version 18/..").fails(2, &["--version: '18/..' is not a valid version"]);
-    desk.run("server fetch sqlite").fails(2, &["no private server of this engine"]);
+    desk.run("server fetch sqlite").fails(2, &["this engine has no private server"]);
     assert!(std::fs::read_dir(empty.join("dbdyno")).map_or(0, Iterator::count) == 0, "a failed fetch leaves nothing");
 }

@@ -252,7 +252,7 @@ impl Login<'_> {
         }
         if matches!(plugin, AuthPlugin::MysqlClearPassword) && !self.socket && !self.encrypted {
             return Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text").advised(
-                "let it encrypt (ssl-mode=required), connect over its Unix socket, or give the user another method",
+                "let it encrypt (ssl-mode=required), connect over its Unix socket, or give the user another authentication method",
             ));
         }
         *procedure = start(plugin)?;

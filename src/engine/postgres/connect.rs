@@ -103,19 +103,30 @@ fn open(host: &Host, tls: &Tls) -> Result<(Stream, bool), EngineError> {
     }
 }
 
+/// The stream, encrypted if the server can; it must if the mode says so.
 fn encrypted(mut stream: Stream, host: &str, tls: &Tls) -> Result<Stream, EngineError> {
     stream.set_read_timeout(Some(CONNECT_TIMEOUT));
-    if tls.protocol.is_none() {
-        let mut answer = [0];
-        // One byte: what followed it could be from somebody else.
-        let answered = stream.write_all(&SSL_REQUEST).and_then(|()| stream.read(&mut answer));
-        answered.map_err(|error| error::from_io(&error))?;
-        if answer != *b"S" {
-            return Err(EngineError::new(ErrorClass::Denied, "the server cannot encrypt its connections")
-                .advised("set ssl = on there, or use sslmode=prefer over a network that you trust"));
-        }
+    if tls.protocol.is_some() || asked(&mut stream)? {
+        return tls.encrypt(stream, host);
     }
-    tls.encrypt(stream, host)
+    if tls.mode == TlsMode::Prefer {
+        return Ok(stream);
+    }
+    Err(EngineError::new(ErrorClass::Denied, "the server cannot encrypt its connections")
+        .advised("set ssl = on there, or use sslmode=prefer over a network that you trust"))
+}
+
+/// Asks for encryption; true if the server goes on encrypted. It answers with one byte: what followed could be from somebody
+/// else.
+fn asked(stream: &mut Stream) -> Result<bool, EngineError> {
+    let mut answer = [0];
+    let answered = stream.write_all(&SSL_REQUEST).and_then(|()| stream.read(&mut answer));
+    match answered.map_err(|error| error::from_io(&error))? {
+        0 => Err(error::lost("the server closed the connection")),
+        _ if answer == *b"S" => Ok(true),
+        _ if answer == *b"N" => Ok(false),
+        _ => Err(error::lost("the server does not answer whether it encrypts")),
+    }
 }
 
 /// Answers the server's authentication request until it is satisfied.
