@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::home::write_config;
 use super::process::StopSignals;
-use super::{Place, ServerKind, percent_encode};
+use super::{Place, ServerKind, percent_encode, refuse_ours};
 use crate::engine::Version;
 use crate::error::{Error, Result, excerpt, quote};
 
@@ -201,8 +201,10 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
         Some(port) => vec![("bind_address", "127.0.0.1".into()), ("port", port.to_string())],
         None => vec![("skip_networking", "on".into())],
     };
+    let ours: Vec<_> = ours.into_iter().chain(network).collect();
+    refuse_ours(settings, &ours)?;
     let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
-    for (name, value) in profile.chain(ours).chain(network) {
+    for (name, value) in profile.chain(ours) {
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') || value.contains(['\n', '"']) {
             return Err(Error::usage("profile", format!("{name} cannot be set in {CONFIG_FILE}", name = quote(name))));
         }
@@ -227,11 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn our_settings_come_last_and_nothing_listens_without_a_port() {
-        let profile = BTreeMap::from([("socket".into(), "/x".into()), ("sort_buffer_size".into(), "2M".into())]);
+    fn our_settings_are_not_changed_and_nothing_listens_without_a_port() {
+        let profile = BTreeMap::from([("sort_buffer_size".into(), "2M".into())]);
         let text = config_text(&place(None), &profile).unwrap();
         assert!(text.contains("sort_buffer_size = \"2M\"\n") && text.contains("skip_networking = \"on\"\n"));
-        assert!(text.rfind("socket = \"/d/so cket").unwrap() > text.find("socket = \"/x\"").unwrap());
+        let refused =
+            config_text(&place(None), &BTreeMap::from([("skip-networking".into(), "off".into())])).unwrap_err();
+        assert!(refused.to_string().contains("chosen by dbdyno"), "{refused}");
         let text = config_text(&place(Some(6000)), &BTreeMap::new()).unwrap();
         assert!(text.contains("port = \"6000\"\n") && !text.contains("skip_networking"));
         assert!(config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err());

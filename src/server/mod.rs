@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::engine::{Access, ConnectTo, ErrorClass};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::fit;
 use crate::host::{Account, allow_files};
 use crate::model::Target;
@@ -208,6 +208,15 @@ fn retire(kind: &dyn ServerKind, home: &Home) -> Result<()> {
 /// Ends what a dead run left at work in a claimed home: its server, or what was creating the database.
 fn stop_orphans(kind: &dyn ServerKind, home: &Home) -> Result<()> {
     process::stop(kind.signals(), || process::at_work(kind.programs(), &home.data()))
+}
+
+/// Refuses settings that a server of ours needs as they are.
+fn refuse_ours(settings: &BTreeMap<String, String>, ours: &[(&str, String)]) -> Result<()> {
+    let is_ours = |name: &&String| ours.iter().any(|(own, _)| *own == name.to_ascii_lowercase().replace('-', "_"));
+    settings.keys().find(is_ours).map_or(Ok(()), |name| {
+        Err(Error::usage("--set", format!("{} of a private server is chosen by dbdyno", quote(name)))
+            .advise("leave it out, or give the URL of a server of your own"))
+    })
 }
 
 /// Fails if something listens on `port` of the loopback interface.

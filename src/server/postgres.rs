@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::home::write_config;
 use super::process::StopSignals;
-use super::{Place, ServerKind, percent_encode};
+use super::{Place, ServerKind, percent_encode, refuse_ours};
 use crate::engine::Version;
 use crate::error::{Error, Result, excerpt, quote};
 
@@ -160,7 +160,7 @@ fn known_settings(settings: &BTreeMap<String, String>, major: Option<&str>) -> B
     settings.iter().filter(|(name, _)| !too_new(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// What initdb found out about this host, then the profile's settings, then ours, which win.
+/// What initdb found out about this host, then the profile's settings, then ours.
 fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<String> {
     let of_initdb = place.data.join("postgresql.conf").display().to_string();
     let mut text = format!("# written by dbdyno at every start\ninclude '{}'\n", escape(&of_initdb));
@@ -174,6 +174,7 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
         ("log_destination", "stderr".into()),
         ("cluster_name", "dbdyno".into()),
     ];
+    refuse_ours(settings, &ours)?;
     let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
     for (name, value) in profile.chain(ours) {
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') || value.contains('\n') {
@@ -213,11 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn our_settings_come_last_and_values_are_quoted() {
-        let profile = BTreeMap::from([("port".into(), "1".into()), ("search_path".into(), "it's".into())]);
+    fn our_settings_are_not_changed_and_values_are_quoted() {
+        let profile = BTreeMap::from([("search_path".into(), "it's".into())]);
         let text = config_text(&place(Some(6000)), &profile).unwrap();
-        assert!(text.contains("search_path = 'it''s'\n"));
-        assert!(text.rfind("port = '6000'").unwrap() > text.find("port = '1'").unwrap());
+        assert!(text.contains("search_path = 'it''s'\n") && text.contains("port = '6000'\n"));
+        let refused = config_text(&place(Some(6000)), &BTreeMap::from([("Port".into(), "1".into())])).unwrap_err();
+        assert!(refused.to_string().starts_with("--set: 'Port' of a private server"), "{refused}");
         assert!(text.contains("listen_addresses = '127.0.0.1'\n"));
         assert!(config_text(&place(None), &BTreeMap::from([("a b".into(), String::new())])).is_err());
     }
