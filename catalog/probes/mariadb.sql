@@ -10,8 +10,11 @@ select version() as version
 
 -- name: counters.transactions
 -- A statement that commits itself is a transaction. InnoDB counts them only where innodb_monitor_enable says so, which it
--- does on private servers; the status Handler_commit would count the statements within a transaction too.
-select sum(case when name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and counted then count end) as commits,
+-- does on private servers; the status Handler_commit would count the statements within a transaction too. MyRocks (org lsm)
+-- counts the writes of its transactions: one each, none of those that only read.
+select (select coalesce(sum(variable_value), 0) from information_schema.global_status
+         where variable_name in ('ROCKSDB_WRITE_SELF', 'ROCKSDB_WRITE_OTHER')) +
+  sum(case when name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and counted then count end) as commits,
   sum(case when name = 'trx_rollbacks' and counted then count end) as rollbacks,
   sum(case when name = 'log_checkpoints' and counted then count end) as checkpoints
 from (select name, count, (select count(*) from information_schema.innodb_metrics
@@ -34,37 +37,74 @@ where variable_name in ('HANDLER_READ_KEY', 'ROWS_READ', 'HANDLER_READ_RND_NEXT'
   'HANDLER_DELETE')
 
 -- name: counters.blocks
--- Pages that the server asked its caches for, had to read, and wrote: InnoDB's, with those that were read ahead, and those of
--- Aria (tables of org heap, the server's own tables, temporary tables on disk), which has a cache of its own.
+-- Pages that the server asked its caches for, had to read, and wrote: InnoDB's, with those that were read ahead, those of
+-- Aria (tables of org heap, the server's own tables, temporary tables on disk), and blocks of MyRocks (org lsm: those of data, of
+-- indexes and of filters; written by flushes and merges), which have caches of their own.
 select
-  sum(case when variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'ARIA_PAGECACHE_READ_REQUESTS') then variable_value end)
-    as logical_reads,
-  sum(case when variable_name in ('INNODB_PAGES_READ', 'ARIA_PAGECACHE_READS') then variable_value end) as physical_reads,
-  sum(case when variable_name in ('INNODB_PAGES_WRITTEN', 'ARIA_PAGECACHE_WRITES') then variable_value end) as blocks_written,
+  sum(case when variable_name in ('INNODB_BUFFER_POOL_READ_REQUESTS', 'ARIA_PAGECACHE_READ_REQUESTS',
+    'ROCKSDB_BLOCK_CACHE_HIT', 'ROCKSDB_BLOCK_CACHE_MISS') then variable_value end) as logical_reads,
+  sum(case when variable_name in ('INNODB_PAGES_READ', 'ARIA_PAGECACHE_READS', 'ROCKSDB_BLOCK_CACHE_MISS')
+    then variable_value end) as physical_reads,
+  sum(case when variable_name in ('INNODB_PAGES_WRITTEN', 'ARIA_PAGECACHE_WRITES') then variable_value
+           when variable_name in ('ROCKSDB_FLUSH_WRITE_BYTES', 'ROCKSDB_COMPACT_WRITE_BYTES')
+    then variable_value div (select variable_value from information_schema.global_variables
+                              where variable_name = 'ROCKSDB_BLOCK_SIZE') end) as blocks_written,
   max(case variable_name when 'INNODB_BUFFER_POOL_WRITE_REQUESTS' then variable_value end) as block_changes,
-  max(case variable_name when 'INNODB_DEADLOCKS' then variable_value end) as deadlocks
+  sum(case when variable_name in ('INNODB_DEADLOCKS', 'ROCKSDB_ROW_LOCK_DEADLOCKS') then variable_value end) as deadlocks
 from information_schema.global_status
-where variable_name in ('INNODB_BUFFER_POOL_WRITE_REQUESTS', 'INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ', 'INNODB_PAGES_WRITTEN', 'INNODB_DEADLOCKS',
-  'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_WRITES')
+where variable_name in ('INNODB_BUFFER_POOL_WRITE_REQUESTS', 'INNODB_BUFFER_POOL_READ_REQUESTS', 'INNODB_PAGES_READ',
+  'INNODB_PAGES_WRITTEN', 'INNODB_DEADLOCKS',
+  'ARIA_PAGECACHE_READ_REQUESTS', 'ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_WRITES', 'ROCKSDB_BLOCK_CACHE_HIT',
+  'ROCKSDB_BLOCK_CACHE_MISS', 'ROCKSDB_FLUSH_WRITE_BYTES', 'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_ROW_LOCK_DEADLOCKS')
 
 -- name: counters.log
 -- With innodb_flush_log_at_trx_commit = 1 every write of the log is followed by one sync; up to 10.7 the syncs themselves
--- are counted. Otherwise writes are not syncs, and the syncs are not counted.
+-- are counted. Otherwise writes are not syncs, and the syncs are not counted. MyRocks has a log of its own.
 select
-  max(case variable_name when 'INNODB_OS_LOG_WRITTEN' then variable_value end) as wal_bytes,
+  sum(case when variable_name in ('INNODB_OS_LOG_WRITTEN', 'ROCKSDB_WAL_BYTES') then variable_value end) as wal_bytes,
   coalesce(max(case variable_name when 'INNODB_OS_LOG_FSYNCS' then variable_value end),
     case when @@global.innodb_flush_log_at_trx_commit = 1
-      then max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end) end) as wal_syncs
+      then max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end) end)
+  + coalesce(max(case variable_name when 'ROCKSDB_WAL_SYNCED' then variable_value end), 0) as wal_syncs
 from information_schema.global_status
-where variable_name in ('INNODB_OS_LOG_WRITTEN', 'INNODB_OS_LOG_FSYNCS', 'INNODB_LOG_WRITES')
+where variable_name in ('INNODB_OS_LOG_WRITTEN', 'INNODB_OS_LOG_FSYNCS', 'INNODB_LOG_WRITES', 'ROCKSDB_WAL_BYTES',
+  'ROCKSDB_WAL_SYNCED')
+
+-- name: counters.lsm
+-- What MyRocks (org lsm) writes of what users wrote, and what keeps them waiting; null on a server without it.
+select
+  max(case variable_name when 'ROCKSDB_BYTES_WRITTEN' then variable_value end) as lsm_user_bytes,
+  max(case variable_name when 'ROCKSDB_FLUSH_WRITE_BYTES' then variable_value end) as lsm_flushed_bytes,
+  max(case variable_name when 'ROCKSDB_COMPACT_READ_BYTES' then variable_value end) as lsm_merge_read_bytes,
+  max(case variable_name when 'ROCKSDB_COMPACT_WRITE_BYTES' then variable_value end) as lsm_merge_written_bytes,
+  max(case variable_name when 'ROCKSDB_STALL_MICROS' then variable_value / 1000000 end) as lsm_stall_s,
+  max(case variable_name when 'ROCKSDB_STALL_TOTAL_STOPS' then variable_value end) as lsm_stops,
+  max(case variable_name when 'ROCKSDB_STALL_TOTAL_SLOWDOWNS' then variable_value end) as lsm_slowdowns,
+  max(case variable_name when 'ROCKSDB_BLOOM_FILTER_USEFUL' then variable_value end) as lsm_filter_hits,
+  max(case variable_name when 'ROCKSDB_BLOCK_CACHE_HIT' then variable_value end) as lsm_cache_hits,
+  max(case variable_name when 'ROCKSDB_BLOCK_CACHE_MISS' then variable_value end) as lsm_cache_misses,
+  max(case variable_name when 'ROCKSDB_MEMTABLE_HIT' then variable_value end) as lsm_memory_hits,
+  max(case variable_name when 'ROCKSDB_ROWS_READ' then variable_value end) as lsm_rows_read,
+  sum(case when variable_name in ('ROCKSDB_ROWS_INSERTED', 'ROCKSDB_ROWS_UPDATED', 'ROCKSDB_ROWS_DELETED')
+    then variable_value end) as lsm_rows_changed
+from information_schema.global_status
+where variable_name in ('ROCKSDB_BYTES_WRITTEN', 'ROCKSDB_FLUSH_WRITE_BYTES', 'ROCKSDB_COMPACT_READ_BYTES',
+  'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_STALL_MICROS', 'ROCKSDB_STALL_TOTAL_STOPS', 'ROCKSDB_STALL_TOTAL_SLOWDOWNS',
+  'ROCKSDB_BLOOM_FILTER_USEFUL', 'ROCKSDB_BLOCK_CACHE_HIT', 'ROCKSDB_BLOCK_CACHE_MISS', 'ROCKSDB_MEMTABLE_HIT',
+  'ROCKSDB_ROWS_READ', 'ROCKSDB_ROWS_INSERTED', 'ROCKSDB_ROWS_UPDATED', 'ROCKSDB_ROWS_DELETED')
 
 -- name: counters.durability
 -- A gauge: 1 if a commit waits until the log is on durable storage. With a binary log InnoDB syncs when a transaction is
 -- prepared and leaves the commit itself to the binary log, from which it is recovered: that must be synced at every commit
--- too. With innodb_flush_log_at_trx_commit = 3 InnoDB syncs at the commit as well.
+-- too. With innodb_flush_log_at_trx_commit = 3 InnoDB syncs at the commit as well. Of MyRocks the setting counts where we have
+-- tables of it.
 select (@@global.innodb_flush_log_at_trx_commit = 3
     or @@global.innodb_flush_log_at_trx_commit = 1 and (@@global.log_bin = 0 or @@global.sync_binlog = 1))
-  and @@global.innodb_flush_method not in ('nosync', 'littlesync') as durable
+  and @@global.innodb_flush_method not in ('nosync', 'littlesync')
+  and not exists (select 1 from information_schema.global_variables
+                   where variable_name = 'ROCKSDB_FLUSH_LOG_AT_TRX_COMMIT' and variable_value <> '1'
+                     and exists (select 1 from information_schema.tables
+                                  where table_schema = 'dbdyno' and engine = 'ROCKSDB')) as durable
 
 -- name: counters.instruments
 -- a gauge: 1 if the server instruments every statement, also each within a routine
@@ -72,18 +112,35 @@ select @@global.performance_schema as instruments
 
 -- name: counters.debt
 -- Gauges of what is put off: changed pages that are not written, log since the last checkpoint, and transactions whose old
--- versions of rows are not purged.
-select
-  max(case variable_name when 'INNODB_BUFFER_POOL_PAGES_DIRTY' then variable_value end) as debt_dirty_blocks,
-  max(case variable_name when 'INNODB_CHECKPOINT_AGE' then variable_value end) as debt_log_bytes,
-  max(case variable_name when 'INNODB_HISTORY_LIST_LENGTH' then variable_value end) as debt_undo
-from information_schema.global_status
-where variable_name in ('INNODB_BUFFER_POOL_PAGES_DIRTY', 'INNODB_CHECKPOINT_AGE', 'INNODB_HISTORY_LIST_LENGTH')
+-- versions of rows are not purged. Of MyRocks what is in memory only, and what is to be merged: level 0, and of other levels what is
+-- over their target size (the score tells how many times that a level is); it shows no estimate of its own.
+begin not atomic
+  set @dbdyno_debt_merge = null;
+  if exists (select 1 from information_schema.engines where engine = 'ROCKSDB' and support in ('YES', 'DEFAULT')) then
+    execute immediate 'select coalesce(sum(case when size.level = ''L0'' then size.value
+        when score.value > 1 then size.value * (1 - 1 / score.value) else 0 end), 0) into @dbdyno_debt_merge
+      from information_schema.rocksdb_compaction_stats as size
+      join information_schema.rocksdb_compaction_stats as score using (cf_name, level)
+      where size.type = ''SizeBytes'' and score.type = ''Score'' and size.level <> ''Sum''';
+  end if;
+  select
+    max(case variable_name when 'INNODB_BUFFER_POOL_PAGES_DIRTY' then variable_value end) as debt_dirty_blocks,
+    max(case variable_name when 'INNODB_CHECKPOINT_AGE' then variable_value end) as debt_log_bytes,
+    max(case variable_name when 'INNODB_HISTORY_LIST_LENGTH' then variable_value end) as debt_undo,
+    max(case variable_name when 'ROCKSDB_MEMTABLE_UNFLUSHED' then variable_value end) as debt_memory_bytes,
+    @dbdyno_debt_merge as debt_merge_bytes
+  from information_schema.global_status
+  where variable_name in ('INNODB_BUFFER_POOL_PAGES_DIRTY', 'INNODB_CHECKPOINT_AGE', 'INNODB_HISTORY_LIST_LENGTH',
+    'ROCKSDB_MEMTABLE_UNFLUSHED');
+end
 
 -- name: pay.hurry
--- With these at 0 the page cleaner writes all changed pages, as fast as it may.
-select 'set global innodb_max_dirty_pages_pct_lwm = 0' as hurry,
-  concat('set global innodb_max_dirty_pages_pct_lwm = ', @@global.innodb_max_dirty_pages_pct_lwm) as calm
+-- With these at 0 the page cleaner writes all changed pages, as fast as it may. MyRocks flushes and merges at once.
+select 'set global rocksdb_force_flush_memtable_and_lzero_now = 1' as hurry, 'do 0' as calm
+from information_schema.engines where engine = 'ROCKSDB' and support in ('YES', 'DEFAULT')
+union all
+select 'set global innodb_max_dirty_pages_pct_lwm = 0',
+  concat('set global innodb_max_dirty_pages_pct_lwm = ', @@global.innodb_max_dirty_pages_pct_lwm)
 union all
 select 'set global innodb_max_dirty_pages_pct = 0',
   concat('set global innodb_max_dirty_pages_pct = ', @@global.innodb_max_dirty_pages_pct)
@@ -177,6 +234,8 @@ where variable_name in ('INNODB_ADAPTIVE_HASH_INDEX', 'INNODB_BUFFER_POOL_SIZE',
   'INNODB_PURGE_THREADS', 'INNODB_READ_IO_THREADS', 'INNODB_USE_NATIVE_AIO', 'INNODB_WRITE_IO_THREADS', 'LOG_BIN',
   'ARIA_BLOCK_SIZE', 'ARIA_PAGECACHE_BUFFER_SIZE', 'MAX_CONNECTIONS', 'PERFORMANCE_SCHEMA', 'QUERY_CACHE_TYPE',
   'SORT_BUFFER_SIZE', 'SYNC_BINLOG', 'TABLE_OPEN_CACHE',
+  'ROCKSDB_BLOCK_CACHE_SIZE', 'ROCKSDB_BLOCK_SIZE', 'ROCKSDB_DEFAULT_CF_OPTIONS', 'ROCKSDB_FLUSH_LOG_AT_TRX_COMMIT',
+  'ROCKSDB_MAX_BACKGROUND_JOBS', 'ROCKSDB_USE_DIRECT_READS',
   'THREAD_CACHE_SIZE', 'THREAD_HANDLING', 'TX_ISOLATION', 'TRANSACTION_ISOLATION', 'USERSTAT')
 order by 1
 

@@ -1,8 +1,10 @@
 //! Loading: from no tables to tables with rows, indexes and statistics.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
-use dbdyno::dataset::{self, Lock};
+use dbdyno::dataset::{self, Lock, Table};
+use dbdyno::engine::RowLoad;
 use dbdyno::error::Result;
 use dbdyno::model::LoadResult;
 
@@ -12,6 +14,7 @@ use crate::pairs::{Comparison, Done, Outcome, Rules, interleave};
 use crate::pgbench::Pgbench;
 
 const TARGET: f64 = 2.0;
+const DUCKDB_TARGET: f64 = 0.95;
 /// 10^6 bytes of tables that pgbench makes per unit of its scale, about.
 const PGBENCH_MB_PER_SCALE: f64 = 13.4;
 /// 10^6 bytes of our tables per nominal GB, about.
@@ -61,4 +64,65 @@ fn peer(lab: &Lab, pgbench: &Pgbench, scale: u32) -> Result<Done> {
     let bytes: Option<f64> = rows.scalar().and_then(|text| text.parse().ok());
     let bytes = bytes.ok_or_else(|| failed("load", "no size of pgbench's tables"))?;
     Ok(Done { rate: bytes / 1e6 / elapsed_s, ops: None })
+}
+
+/// Our load of DuckDB against its own `COPY FROM` of the same rows in CSV, each into a new table of the data set's form, in one
+/// transaction: rows per second.
+pub fn duckdb(lab: &Lab, rules: &Rules, size_gb: f64) -> Result<Outcome> {
+    let big = dataset::tables(&lab.site()?.recipe, &lab.request(&["big"], size_gb)).swap_remove(0);
+    let rows = NewRows { lab, table: Table { name: "peer".into(), ..big }, csv: lab.directory.join("rows.csv") };
+    // The look-ups before ran in one thread.
+    rows.execute("reset threads")?;
+    rows.append()?;
+    rows.execute(&format!("copy peer to {}", rows.file()))?;
+    let comparison = Comparison {
+        name: format!("DuckDB load by its appender, {size_gb} GB : COPY FROM CSV"),
+        unit: "rows/s",
+        target: Some(DUCKDB_TARGET),
+        ours: &mut || rows.append(),
+        peer: &mut || rows.copy(),
+    };
+    interleave(rules, comparison)
+}
+
+/// The rows of a table that is made anew for each load.
+struct NewRows<'a> {
+    lab: &'a Lab,
+    table: Table,
+    csv: PathBuf,
+}
+
+impl NewRows<'_> {
+    fn execute(&self, sql: &str) -> Result<u64> {
+        self.lab.site()?.session()?.execute(sql).map_err(|error| error.at("load"))
+    }
+
+    fn file(&self) -> String {
+        format!("'{}' (header false)", self.csv.display().to_string().replace('\'', "''"))
+    }
+
+    fn make_anew(&self) -> Result<()> {
+        let site = self.lab.site()?;
+        let (mut session, values) = (site.session()?, self.table.values(&site.recipe));
+        ["drop", "create"].iter().try_for_each(|block| site.execute(session.as_mut(), block, &values).map(drop))
+    }
+
+    fn append(&self) -> Result<Done> {
+        self.make_anew()?;
+        let (rows, start) = (self.table.rows, Instant::now());
+        let load = RowLoad { table: &self.table.name, rows, ids: 1..rows.table_rows + 1, note: None };
+        self.lab.database.load_rows(&load, &mut |_| true).map_err(|error| error.at("load"))?;
+        Ok(self.rate(start))
+    }
+
+    fn copy(&self) -> Result<Done> {
+        self.make_anew()?;
+        let start = Instant::now();
+        self.execute(&format!("copy peer from {}", self.file()))?;
+        Ok(self.rate(start))
+    }
+
+    fn rate(&self, start: Instant) -> Done {
+        Done { rate: self.table.rows.table_rows as f64 / start.elapsed().as_secs_f64(), ops: None }
+    }
 }

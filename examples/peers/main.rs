@@ -77,7 +77,7 @@ enum What {
     Commit,
     /// SQLite lookup in our client loop against a bare loop
     Sqlite,
-    /// DuckDB lookup and aggregate in our client loop against a bare loop
+    /// DuckDB lookup and aggregate in our client loop against a bare loop, its load against COPY FROM CSV
     Duckdb,
     /// Our load against pgbench -i
     Load,
@@ -157,6 +157,8 @@ fn measure(args: &Args, directory: &Path, measured: &mut Measured) -> Result<()>
         let lab = Lab::duckdb(directory)?;
         measured.versions.push(format!("DuckDB {}", lab.database.version()));
         lookup::duckdb(&lab, &args.rules(args.pairs, None), args.seconds, &mut measured.outcomes)?;
+        let rules = args.rules(args.pairs.min(MOST_LOADS), None);
+        measured.outcomes.push(load::duckdb(&lab, &rules, args.load_gb)?);
         lab.close()?;
     }
     if args.wants_any(What::is_on_mariadb) {

@@ -108,6 +108,7 @@ const FIGURES: &[Definition] = &[
     ("tier_buffer_ms", "Buffer cache", "ms", |r| tiers::buffer_read_ms(r, &read_tiers(r)?)),
     ("tier_os_cache_ms", "OS cache", "ms", |r| tiers::os_cache_read_ms(r, &read_tiers(r)?)),
     ("tier_device_ms", "Device", "ms", tiers::device_read_ms),
+    ("write_amplification", "Write amplification", "", write_amplification),
     ("threads_used", "Threads", "", threads_used),
     ("elapsed_s", "Elapsed", "s", |r| Ok(r.window_s)),
 ];
@@ -185,6 +186,15 @@ fn os_cache_hit(result: &TestResult) -> Value {
     Ok(100.0 * (1.0 - read / asked).max(0.0))
 }
 
+/// Bytes that a log-structured tree wrote into its files, by flushes and merges, per byte that users wrote into it.
+fn write_amplification(result: &TestResult) -> Value {
+    let user = total(result, "lsm_user_bytes")?;
+    if user == 0.0 {
+        return Err("nothing was written into a log-structured tree".into());
+    }
+    Ok((total(result, "lsm_flushed_bytes")? + total(result, "lsm_merge_written_bytes")?) / user)
+}
+
 fn read_tiers(result: &TestResult) -> Result<Tiers, Sentence> {
     tiers::tiers(result, block_bytes(result)?)
 }
@@ -236,6 +246,9 @@ mod tests {
             ("os_disk_read_bytes", 49_152_000.0),
             ("os_disk_reads", 3_000.0),
             ("os_disk_read_s", 1.5),
+            ("lsm_user_bytes", 40.0),
+            ("lsm_flushed_bytes", 30.0),
+            ("lsm_merge_written_bytes", 70.0),
         ]);
         result.facts.insert(THREADS_USED.into(), 2.0);
         result.window_counters = fixture::counters(&[
@@ -301,6 +314,7 @@ mod tests {
             ("tier_buffer_ms", 39.47368421052632e-3),
             ("tier_os_cache_ms", 0.25),
             ("tier_device_ms", 0.5),
+            ("write_amplification", 2.5),
             ("threads_used", 2.0),
             ("elapsed_s", 10.0),
         ];

@@ -69,10 +69,12 @@ pub fn window_per_s(result: &TestResult, name: &str) -> Option<f64> {
 pub const THREADS_USED: &str = "threads_used";
 
 /// Evaluates the workload's definition of the real number of threads (`seq_scans / ops`) and keeps it as a fact of the
-/// result. Without a definition, or where a counter is missing, nothing is known.
+/// result; where the engine counts the processor time of its threads instead, how many processors were at work for each job.
+/// Without a definition, or where a counter is missing, nothing is known.
 pub fn keep_threads(result: &mut TestResult, definition: Option<&Expr>) {
     let Some(definition) = definition else { return };
-    let used = Scope::new(result).over_counters(definition);
+    let at_work = result.counters.get("worker_cpu_s").map(|cpu_s| cpu_s / (result.total_s * f64::from(result.jobs)));
+    let used = Scope::new(result).over_counters(definition).or(at_work);
     if let Some(used) = used.filter(|used| used.is_finite()) {
         result.facts.insert(THREADS_USED.into(), used);
     }
@@ -154,5 +156,14 @@ mod tests {
         result.counters = fixture::counters(&[("seq_scans", 240_000.0)]);
         keep_threads(&mut result, Some(&definition));
         assert_eq!(result.facts.get(THREADS_USED), Some(&2.0));
+    }
+
+    #[test]
+    fn threads_of_one_process_are_known_by_their_processor_time() {
+        let mut result = fixture::result();
+        // 12 s of two jobs.
+        result.counters = fixture::counters(&[("worker_cpu_s", 36.0)]);
+        keep_threads(&mut result, Some(&Expr("seq_scans / ops".into())));
+        assert_eq!(result.facts.get(THREADS_USED), Some(&1.5));
     }
 }

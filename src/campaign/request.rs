@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use super::overhead;
 use super::platform::{Keep, is_there};
+use super::run::Lacking;
 use super::schedule::Fresh;
 use crate::catalog::{Catalog, Profile};
 use crate::engine::{self, Engine};
@@ -62,16 +63,18 @@ impl Request {
         }
     }
 
-    /// The plan without a drive that the server lacks.
+    /// The plan without what the server lacks.
     ///
     /// # Errors
     /// As [`Request::plan`]; nothing is left to run.
-    pub fn plan_without(&self, catalog: &Catalog, drive: Drive) -> Result<Plan> {
+    pub fn plan_without(&self, catalog: &Catalog, lacking: &Lacking) -> Result<Plan> {
         let mut request = self.plan.clone();
-        request.capabilities.drives = match drive {
-            Drive::Database => &[Drive::Client],
-            Drive::Client => &[Drive::Database],
-        };
+        request.capabilities.missing_org = lacking.org;
+        match lacking.drive {
+            Some((Drive::Database, _)) => request.capabilities.drives = &[Drive::Client],
+            Some((Drive::Client, _)) => request.capabilities.drives = &[Drive::Database],
+            None => {}
+        }
         plan::build(catalog, &request)
     }
 

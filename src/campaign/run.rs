@@ -14,6 +14,7 @@ use crate::engine::{self, Access};
 use crate::error::{Error, Kind, Result};
 use crate::fit;
 use crate::host::processors;
+use crate::model::params::ORG;
 use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus};
 use crate::runner::Interrupt;
 use crate::store::{self, Store};
@@ -72,16 +73,17 @@ pub(super) fn with_last_words(result: Result<Ended>, platform: &mut Platform) ->
     }
 }
 
-/// The plan, or another one if the server lacks a drive that it needs; a note says so.
+/// The plan, or another one if the server lacks what it needs; notes say so.
 ///
 /// # Errors
-/// Nothing is left to run without that drive.
+/// Nothing is left to run without it, or a test that was asked for by name is not.
 pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
     match lacking(campaign.plan, platform) {
         None => Ok(Cow::Borrowed(campaign.plan)),
-        Some((drive, note)) => {
-            (campaign.events)(Event::Note(&note));
-            campaign.request.plan_without(campaign.catalog, drive).map(Cow::Owned)
+        Some(lacking) => {
+            let plan = campaign.request.plan_without(campaign.catalog, &lacking)?;
+            lacking.notes().iter().for_each(|note| (campaign.events)(Event::Note(note)));
+            Ok(Cow::Owned(plan))
         }
     }
 }
@@ -97,12 +99,32 @@ pub(super) fn fitting<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Sin
     })
 }
 
-/// A drive that the plan needs and the server or its user cannot have, and what to say of it.
-pub fn lacking(plan: &Plan, platform: &Platform) -> Option<(Drive, String)> {
-    let (drive, reason) = platform.database.lacking_drive()?;
-    let needed = plan.selections.iter().any(|selection| selection.drive == drive);
-    let note = format!("no {} drive here ({reason}): workloads run on the other drive where they can", drive.name());
-    needed.then_some((drive, note))
+/// What the plan needs and the server or its user cannot have, each with the reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lacking {
+    pub drive: Option<(Drive, String)>,
+    /// A table organisation.
+    pub org: Option<(&'static str, &'static str)>,
+}
+
+impl Lacking {
+    /// What to say of it.
+    pub fn notes(&self) -> Vec<String> {
+        let drive = self.drive.iter().map(|(drive, reason)| {
+            format!("no {} drive here ({reason}): workloads run on the other drive where they can", drive.name())
+        });
+        drive.chain(self.org.map(|(org, reason)| format!("tests with org={org} are left out: {reason}"))).collect()
+    }
+}
+
+/// What the plan needs of that; none if the server has all of it.
+pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
+    let drive = platform.database.lacking_drive();
+    let drive = drive.filter(|(drive, _)| plan.selections.iter().any(|selection| selection.drive == *drive));
+    let asked =
+        |org: &str| plan.selections.iter().any(|selection| selection.params.get(ORG).is_some_and(|is| is == org));
+    let lacking = Lacking { drive, org: platform.database.lacking_org().filter(|(org, _)| asked(org)) };
+    (lacking != Lacking::default()).then_some(lacking)
 }
 
 /// Records the run from its begin to its end, also if it fails in between; `work` measures.

@@ -157,6 +157,10 @@ pub trait Database: Send + Sync {
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         None
     }
+    /// A table organisation of the engine that this server cannot have, with the reason.
+    fn lacking_org(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
     /// Name of the method of `load_rows`, for the result: `copy-binary`, `prepared-insert`.
     fn load_method(&self) -> &'static str;
     /// Process ids whose CPU time belongs to the database on this host, if it is on this host and can be known.

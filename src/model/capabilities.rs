@@ -46,6 +46,8 @@ pub struct Capabilities {
     pub orgs: &'static [&'static str],
     /// Organisations that the catalogue knows ([`ORGS`]) and the engine lacks, each with the reason.
     pub lacking_orgs: &'static [(&'static str, &'static str)],
+    /// One of `orgs` that this very server lacks, with the reason: known when it is open.
+    pub missing_org: Option<(&'static str, &'static str)>,
     /// Several streams can load one table at the same time; else there is a single writer.
     pub parallel_load: bool,
     /// Several indexes of one table can be built at the same time.
@@ -68,7 +70,7 @@ pub struct Capabilities {
 
 /// Table organisations that workloads may ask for. An engine has each of them or says why it lacks it; an engine may
 /// have a default of its own that is none of them.
-pub const ORGS: [&str; 7] = ["heap", "iot", "hash", "heap-list", "iot-list", "range-list", "range-hash"];
+pub const ORGS: [&str; 8] = ["heap", "iot", "hash", "heap-list", "iot-list", "range-list", "range-hash", "lsm"];
 
 impl Capabilities {
     /// An embedded engine that a client drives, with tables of one kind and one writer.
@@ -80,6 +82,7 @@ impl Capabilities {
         prefix: "",
         orgs: &[],
         lacking_orgs: &[],
+        missing_org: None,
         parallel_load: false,
         parallel_index: false,
         in_process: true,
@@ -107,10 +110,11 @@ impl Capabilities {
 
     /// Why tables of this organisation cannot be had, if they cannot.
     pub fn lacks_org(&self, org: &str) -> Option<String> {
-        if self.orgs.contains(&org) {
+        let mut lacking = self.lacking_orgs.iter().chain(&self.missing_org);
+        let reason = lacking.find(|(lacking, _)| *lacking == org).map(|(_, reason)| *reason);
+        if reason.is_none() && self.orgs.contains(&org) {
             return None;
         }
-        let reason = self.lacking_orgs.iter().find(|(lacking, _)| *lacking == org).map(|(_, reason)| *reason);
         let known = || format!("it is not a table organisation of this engine, which has {}", self.orgs.join(", "));
         Some(format!("org={org} is not available: {}", reason.map_or_else(known, str::to_string)))
     }

@@ -12,8 +12,11 @@ pub const THREADS: &str = "threads";
 /// Percent of the ops that update: a column of its own in the KPM report.
 pub const UPDATE_PCT: &str = "update_pct";
 
+/// How the table is stored, by rows or by columns: figures of both stand in one table.
+pub const STORE: &str = "store";
+
 /// All of them; CONTRIBUTING.md tells what they mean.
-pub const RESERVED: [&str; 5] = [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT];
+pub const RESERVED: [&str; 6] = [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT, STORE];
 
 /// `name=value` of each, with `between` in between.
 pub fn assignments<'a>(params: impl IntoIterator<Item = (&'a String, &'a String)>, between: &str) -> String {

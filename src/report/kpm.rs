@@ -3,7 +3,7 @@
 use super::columns::{Line, RATE, no_mean, percentile_ms, table};
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::kpm_columns::{self, DURABILITY, GENERAL, LASTING, QUERIES, READS, TIMES, TRANSACTIONS, durability};
-use super::{Input, Language, Report, RunTests, lasting, spread};
+use super::{Input, Language, Report, RunTests, lasting, spread, stores};
 use crate::analysis::derive;
 use crate::analysis::ramp::{self, Repeated};
 use crate::catalog::Form;
@@ -51,7 +51,7 @@ impl Report for KpmReport {
     fn build(&self, input: &Input) -> Document {
         let groups = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
         let spreads = input.runs.iter().filter_map(|data| spread_section(input, data));
-        Document::new(input.language, "KPM report", groups.chain(spreads))
+        Document::new(input.language, "KPM report", groups.chain(stores::section(input)).chain(spreads))
     }
 }
 

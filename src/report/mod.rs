@@ -24,6 +24,7 @@ pub mod run_json;
 pub mod scaling;
 pub mod shade;
 mod spread;
+mod stores;
 pub mod summary;
 mod test_charts;
 pub mod test_page;

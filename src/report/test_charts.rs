@@ -109,6 +109,16 @@ const SPEED: Track = Track {
     value: |point| unsteady::speed(&point.metrics).ok().map(|speed| speed * 100.0),
 };
 
+/// What a log-structured tree writes into its files: from memory, and again by merges.
+const FLUSHED: Track =
+    Track { title: "flushed", axis: "Written", unit: "MB/s", value: |point| mb_per_s(point, "lsm_flushed_bytes") };
+const MERGED: Track =
+    Track { title: "merged", axis: "Written", unit: "MB/s", value: |point| mb_per_s(point, "lsm_merge_written_bytes") };
+
+fn mb_per_s(point: &SeriesPoint, bytes: &str) -> Option<f64> {
+    point.metrics.get(bytes).filter(|_| point.interval_s > 0.0).map(|bytes| bytes / 1e6 / point.interval_s)
+}
+
 fn cpu_share(point: &SeriesPoint, name: &str) -> Option<f64> {
     cpu::share_pct(&point.metrics, name).ok()
 }
@@ -119,7 +129,7 @@ pub fn seconds(language: Language, subject: &str, curves: &[Curve<'_>]) -> Optio
     chart(language, subject, &OPS, OPS.title, series.collect())
 }
 
-/// Everything that one test recorded second by second: throughput, percentiles of service time, CPU.
+/// Everything that one test recorded second by second: throughput, percentiles of service time, CPU, what a log-structured tree wrote.
 pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
     let several = |title: &str, tracks: &[&Track]| {
         let series = tracks.iter().enumerate().map(|(number, track)| Series {
@@ -134,6 +144,7 @@ pub fn tracks(language: Language, subject: &str, test: &Test) -> Vec<Chart> {
         several(OPS.title, &[&OPS]),
         several("service time per second", &[&P50, &P99]),
         several("CPU per second", &[&BUSY, &USER, &SYSTEM, &IOWAIT, &SPEED]),
+        several("flushes and merges per second", &[&FLUSHED, &MERGED]),
     ];
     charts.into_iter().flatten().collect()
 }

@@ -29,6 +29,8 @@ const OLDEST: [u32; 2] = [10, 6];
 const SERVER: &str = "mariadbd";
 const INSTALLER: &str = "mariadb-install-db";
 const CLIENT: &str = "mariadb";
+/// The plugin of MyRocks, loaded where it is installed; its settings in a profile begin with `loose_`, for servers without it.
+const ROCKSDB: &str = "ha_rocksdb";
 /// Owner of everything in the private server.
 const USER: &str = "dbdyno";
 const CONFIG_FILE: &str = "server.cnf";
@@ -117,6 +119,9 @@ impl ServerKind for MariaDbServer {
             command.arg(format!("--basedir={}", base.display()));
         }
         command.arg(format!("--datadir={}", place.data.display()));
+        if plugin_dir(binaries).is_some_and(|dir| dir.join(format!("{ROCKSDB}.so")).exists()) {
+            command.arg(format!("--plugin-load-add={ROCKSDB}"));
+        }
         command
     }
 
@@ -169,6 +174,22 @@ fn installer(dir: &Path) -> Option<PathBuf> {
 fn base_of(dir: &Path) -> Option<PathBuf> {
     let base = dir.parent()?;
     (base != Path::new("/usr") && base.join("share").is_dir()).then(|| base.to_path_buf())
+}
+
+/// Where the server looks for plugins, as it says itself.
+fn plugin_dir(binaries: &Binaries) -> Option<PathBuf> {
+    let mut asked = Command::new(binaries.program(SERVER));
+    asked.arg("--no-defaults");
+    if let Some(base) = base_of(&binaries.dir) {
+        asked.arg(format!("--basedir={}", base.display()));
+    }
+    let text = asked.args(["--verbose", "--help"]).output().ok()?.stdout;
+    plugin_dir_of(&String::from_utf8_lossy(&text))
+}
+
+/// The directory in the server's list of its settings: `plugin-dir     /usr/lib/mysql/plugin/`.
+fn plugin_dir_of(help: &str) -> Option<PathBuf> {
+    help.lines().find_map(|line| line.strip_prefix("plugin-dir ")).map(|dir| PathBuf::from(dir.trim()))
 }
 
 /// Run at every start. Our user can only come over the socket, whose directory lets only us in.
@@ -245,6 +266,13 @@ mod tests {
     fn the_url_names_the_socket_and_sends_no_password() {
         let url = MariaDbServer.url(&place(None));
         assert_eq!(url, "mariadb://dbdyno@/?socket=/d/so%20cket/mariadb.sock&auth=none");
+    }
+
+    #[test]
+    fn the_server_tells_where_its_plugins_are() {
+        let help = "plugin-load             (No default value)\nplugin-dir              /usr/lib/mysql/plugin/\n";
+        assert_eq!(plugin_dir_of(help), Some(PathBuf::from("/usr/lib/mysql/plugin/")));
+        assert_eq!(plugin_dir_of("a text"), None);
     }
 
     #[test]

@@ -240,3 +240,41 @@ fn a_commit_is_durable_only_if_the_binary_log_is_synced_too() {
         assert!(!reasons.iter().any(|reason| reason["code"] == "contract"), "{reasons:#?}");
     }
 }
+
+#[test]
+fn what_log_structured_tables_counted_is_what_we_did() {
+    let desk = Desk::new();
+    let workloads =
+        "--workload SRV-QUERY1:org=lsm --workload DL-BUFFER:org=lsm,rpt=10 --workload DBWR-THR:org=lsm,rows=32";
+    let end = "--size 0.05 --jobs 2 --warmup 0 --ops 300 --quiet --format json";
+    let document = desk.run(&format!("run mariadb {workloads} {end}")).ok().json();
+    let others = desk.run(&format!("run mariadb --workload SRV-QUERY1 {end}")).ok().json();
+    assert_eq!(document["run"]["data_set_id"], others["run"]["data_set_id"], "the same rows");
+    let tests = by_workload(&document);
+    let counted = |id: &str, counter: &str| -> f64 {
+        let test = tests[id][0];
+        assert!(mistakes(test).is_empty(), "{test:#}");
+        test["counters"][counter].as_f64().unwrap_or_else(|| panic!("no {counter} in {test:#}"))
+    };
+    assert_eq!((counted("SRV-QUERY1", "lsm_rows_read"), counted("SRV-QUERY1", "lsm_rows_changed")), (600.0, 0.0));
+    // A transaction is one write, and each waits for a sync of the log that the two jobs may share.
+    assert_eq!(counted("DL-BUFFER", "lsm_rows_changed"), 6000.0);
+    let (commits, syncs) = (counted("DL-BUFFER", "commits"), counted("DL-BUFFER", "wal_syncs"));
+    assert!((600.0..620.0).contains(&commits) && syncs * 2.0 >= 600.0, "{commits} commits, {syncs} syncs");
+    assert_eq!(counted("DBWR-THR", "lsm_rows_changed"), 600.0 * 32.0);
+    let written = counted("DBWR-THR", "lsm_user_bytes");
+    // A row is its key and its pad of 7,800 characters.
+    assert!(written > 7_800.0 * 600.0 * 32.0 && counted("DBWR-THR", "lsm_flushed_bytes") > 0.0, "{written}");
+    let page = desk.run("report test 1:3 --format json").ok().stdout;
+    assert!(["Write amplification", "debt_merge_bytes"].iter().all(|figure| page.contains(figure)), "{page}");
+}
+
+#[test]
+fn a_server_without_rocksdb_says_how_to_get_log_structured_tables() {
+    let (desk, mut server) = (Desk::new(), Existing::start(&[]));
+    server.create_user("plain", "all");
+    server.admin.execute("uninstall soname 'ha_rocksdb'").unwrap();
+    let line = format!("run {} --size 0.01 --quiet --workload SRV-QUERY1:org=lsm", server.url("plain"));
+    let words = ["org=lsm is not available: the server has no storage engine ROCKSDB; install"];
+    with_password(&desk, &line, SECRET).fails(2, &words);
+}

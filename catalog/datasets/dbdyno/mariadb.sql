@@ -62,10 +62,21 @@ partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 
   partition p3 values less than (to_days('2025-07-01')), partition p4 values less than (to_days('2026-01-01'))
 )
 
+-- name: create.lsm
+-- MyRocks: rows and index entries are written into files of sorted entries, which are merged in the background.
+create table {{table}} (
+  {{columns}},
+  primary key (id)
+) engine = rocksdb
+
 -- name: parts
--- Partitions, and the size of a block: tables of Aria have one of their own.
+-- Partitions, and the size of a block: tables of Aria and MyRocks have one of their own. The settings of MyRocks have names that
+-- only a server with it knows.
 select count(*) as parts,
-       (select case when engine = 'Aria' then @@global.aria_block_size else @@global.innodb_page_size end
+       (select case engine when 'Aria' then @@global.aria_block_size
+                 when 'ROCKSDB' then (select variable_value from information_schema.global_variables
+                                       where variable_name = 'ROCKSDB_BLOCK_SIZE')
+                 else @@global.innodb_page_size end
           from information_schema.tables
          where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = '{{name}}') as block_bytes
   from information_schema.partitions
@@ -107,6 +118,10 @@ delete from {{table}} where id between {{lo}} and {{hi}}
 -- name: chunks.clear.heap-list
 delete from {{table}} where id between {{lo}} and {{hi}}
 
+-- name: chunks.clear.lsm
+-- Its bulk load belongs to no transaction.
+delete from {{table}} where id between {{lo}} and {{hi}}
+
 -- name: index.id
 -- nothing: the table itself is organised by id
 
@@ -123,6 +138,10 @@ alter table {{table}} add index {{name}}_key25 (key25), add index {{name}}_key12
 
 -- name: finish
 -- nothing: the primary key is part of the table
+
+-- name: finish.lsm
+-- Merges all that was written: a test begins without what the load would leave to the background.
+optimize table {{table}}
 
 -- name: analyze
 analyze table {{table}}
@@ -230,6 +249,17 @@ end
 -- As files, where the operating system's cache is not passed by.
 select concat(trim(trailing '.' from '{{prefix}}'), '/{{name}}') as path from dual
 where @@innodb_flush_method not like 'O_DIRECT%'
+
+-- name: files-of-system-cache.lsm
+select distinct concat(@@global.rocksdb_datadir, '/', m.sst_name) as path
+from information_schema.rocksdb_ddl as d join information_schema.rocksdb_index_file_map as m using (index_number)
+where d.table_schema = trim(trailing '.' from '{{prefix}}') and d.table_name = '{{name}}' and @@global.rocksdb_use_direct_reads = 0
+
+-- name: files.lsm
+-- A file may hold entries of several tables.
+select distinct concat(@@global.rocksdb_datadir, '/', m.sst_name) as path
+from information_schema.rocksdb_ddl as d join information_schema.rocksdb_index_file_map as m using (index_number)
+where d.table_schema = trim(trailing '.' from '{{prefix}}') and d.table_name = '{{name}}'
 
 -- name: files
 -- Files of tables and partitions lie under the schema's name in the data directory and begin with the table's.

@@ -5,10 +5,7 @@
 -- a stage: 1 ln, 2 abs, 2 -, 2 +, 1 *, 1 power, 1 sqrt, 1 /; three of them, 1 random, and 2 +, 1 -, 1 * at the end
 -- (one + is that of the sum)
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(x) as materialized (select cast(s as double precision) from pass),
   first(a) as materialized (
     select ln(abs(x - 11) + 2) * power(sqrt(abs(3 - x)) + 1, 1.5) / 1000 from draw),
@@ -41,3 +38,9 @@ with recursive
     union all
     select m, d + 1 from trial where d * d <= m and m % d <> 0)
 select count(case when d * d > m then 1 end) as primes, count(case when d * d <= m then 1 end) as divisions from trial
+
+-- name: pass
+pass(n, s) as (
+    select 1, cast(:seed as bigint) * 48271 % 2147483647
+    union all
+    select n + 1, s * 48271 % 2147483647 from pass where n < 100)

@@ -12,10 +12,7 @@ select count(s) as strings, sum(length(s)) as characters from drawn
 
 -- name: CPU-INTEGER.passes
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(x) as materialized (select s from pass),
   first(a) as materialized (
     select cast(ln(abs(x - 11) + 2) as bigint)
@@ -30,10 +27,7 @@ select cast(sum(a + b - c * 2) as bigint) as total from third
 
 -- name: CPU-NUMBER.passes
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(x) as materialized (select cast(s as decimal(30,12)) from pass),
   first(a) as materialized (
     select cast(cast(ln(abs(x - 11) + 2) as decimal(18,12))
@@ -49,10 +43,7 @@ select cast(sum(a + b - c * 0.5) as double) as total from third
 -- name: CPU-FLOAT.passes
 -- a constant of another type would turn the operation into one of 64 bits
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(x) as materialized (select cast(s as float) from pass),
   first(a) as materialized (
     select cast(ln(abs(x - 11::float) + 2::float) as float)
@@ -93,10 +84,7 @@ select count(case when d * d > m then 1 end) as primes, count(case when d * d <=
 
 -- name: CPU-STRING.passes
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(r) as materialized (select md5(cast(s as varchar)) from pass),
   cut(r, s1) as materialized (
     select r, upper(substr(r, 1, 8)) || substr(r, 9, 8) || upper(substr(r, 17, 8)) from draw),

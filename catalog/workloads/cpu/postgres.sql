@@ -49,10 +49,7 @@ v_sink := v_total;
 
 -- name: CPU-INTEGER.passes
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(x) as materialized (select s from pass),
   first(a) as materialized (
     select ln(abs(x - 11) + 2)::bigint * power(sqrt(abs(3 - x))::bigint + 1, float8 '1.5')::bigint / 1000 from draw),
@@ -81,10 +78,7 @@ v_sink := v_total;
 
 -- name: CPU-FLOAT.passes
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(x) as materialized (select cast(s as real) from pass),
   first(a) as materialized (
     select ln(abs(x - real '11') + real '2')::real * power(sqrt(abs(real '3' - x))::real + real '1', 1.5)::real
@@ -129,10 +123,7 @@ v_sink := v_total;
 
 -- name: CPU-NUMBER.passes
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(x) as materialized (select cast(s as numeric) from pass),
   first(a) as materialized (
     select ln(abs(x - 11) + 2) * power(sqrt(abs(3 - x)) + 1, 1.5) / 1000 from draw),
@@ -172,10 +163,7 @@ v_sink := v_total;
 
 -- name: CPU-STRING.passes
 with recursive
-  pass(n, s) as (
-    select 1, cast(:seed as bigint) * 48271 % 2147483647
-    union all
-    select n + 1, s * 48271 % 2147483647 from pass where n < 100),
+  {{pass}},
   draw(r) as materialized (select md5(s::text) from pass),
   cut(r, s1) as materialized (
     select r, upper(substr(r, 1, 8)) || substr(r, 9, 8) || upper(substr(r, 17, 8)) from draw),

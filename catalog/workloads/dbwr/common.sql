@@ -5,6 +5,18 @@ drop table if exists {{prefix}}dbwr_thr
 -- pool: 2 * job + 1 or 2, the two sets of a job
 create table {{prefix}}dbwr_thr (pool integer not null, counter bigint not null, pad varchar(3000) not null)
 
+-- name: place-heap
+-- nothing: the engine's own organisation
+
+-- name: place-iot
+-- nothing: the engine's own organisation
+
+-- name: place-rowid
+-- nothing: the engine's own organisation
+
+-- name: place-columns
+-- nothing: the engine's own organisation
+
 -- name: fill
 -- a row of more than half a block: one row per block
 insert into {{prefix}}dbwr_thr (pool, counter, pad)

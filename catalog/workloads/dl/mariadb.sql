@@ -46,6 +46,18 @@ partition by list (region) (
 )
 
 
+-- name: create-buffer-lsm
+create table {{prefix}}dl_buffer (
+  id bigint not null, {{columns}},
+  primary key (id)
+) engine = rocksdb
+
+-- name: create-direct-lsm
+create table {{prefix}}dl_direct (
+  id bigint not null, {{columns}},
+  primary key (id)
+) engine = rocksdb
+
 -- name: create-direct-range-hash
 -- as the data set's big table of this organisation: half-years, and in each 8 partitions by the hash of the id
 create table {{prefix}}dl_direct (
@@ -59,7 +71,14 @@ partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 
 
 
 -- name: compress-yes
-alter table {{prefix}}dl_direct row_format = compressed key_block_size = 8
+begin not atomic
+  if exists (select 1 from information_schema.tables
+              where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = 'dl_direct' and engine = 'ROCKSDB') then
+    signal sqlstate '45000' set message_text =
+      'compress=yes is not available with org=lsm: MyRocks compresses by rocksdb_default_cf_options, not by table';
+  end if;
+  alter table {{prefix}}dl_direct row_format = compressed key_block_size = 8;
+end
 
 -- name: create-stream
 create table {{prefix}}dl_stream (

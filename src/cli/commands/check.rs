@@ -147,12 +147,12 @@ fn of_server(context: &Context, asked: &Asked<'_>) -> Option<Vec<Cause>> {
 /// Whether an existing server has what the plan needs.
 fn suits(asked: &Asked<'_>, platform: &Platform, needed_bytes: u64) -> Result<String> {
     let (product, version) = (platform.engine.capabilities().product, platform.database.version());
-    let drives = drives(asked, platform)?;
+    let lacking = lacking(asked, platform)?;
     let disk = match platform.database.storage_path() {
         Some(path) => fit::check_space(&path, needed_bytes)?,
         None => "its disk cannot be seen from here".into(),
     };
-    Ok(format!("{product} {version}, privileges are sufficient{drives}, {disk}"))
+    Ok(format!("{product} {version}, privileges are sufficient{lacking}, {disk}"))
 }
 
 /// Whether all jobs of the plan may be there at once.
@@ -161,11 +161,11 @@ fn jobs(plan: &Plan, platform: &Platform) -> Result<String> {
     Ok(narrower.map_or_else(|| format!("there is room for all {} at once", fit::most_jobs(plan)), |(_, line)| line))
 }
 
-/// What is to be said of a drive that the server or the user cannot have, if the plan needs it.
-fn drives(asked: &Asked<'_>, platform: &Platform) -> Result<String> {
-    let Some((drive, note)) = campaign::lacking(asked.plan, platform) else { return Ok(String::new()) };
-    asked.request.plan_without(asked.catalog, drive)?;
-    Ok(format!(", but {note}"))
+/// What is to be said of what the server or the user cannot have, if the plan needs it.
+fn lacking(asked: &Asked<'_>, platform: &Platform) -> Result<String> {
+    let Some(lacking) = campaign::lacking(asked.plan, platform) else { return Ok(String::new()) };
+    asked.request.plan_without(asked.catalog, &lacking)?;
+    Ok(format!(", but {}", lacking.notes().join("; ")))
 }
 
 fn results(context: &Context) -> Result<String> {

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::api::{Api, CHANGED_ROWS, Handle, RawResult};
-use super::counts::{self, Counts, DATABASE, STORAGE, TYPES};
+use super::counts::{self, Counts, DATABASE, STORAGE, TRANSACTIONS, TYPES};
 use super::error::{from_duckdb, said, unusable_file};
 use crate::engine::cancel::{Entered, Running};
 use crate::engine::{EngineError, ErrorClass};
@@ -30,6 +30,8 @@ pub(super) enum Mode {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
     of_database: Vec<(String, String)>,
+    /// Memory for everything, in 2^20 bytes; none = DuckDB's own choice.
+    memory_mib: Option<u32>,
     /// Bytes of a block of a new file; none = DuckDB's own choice.
     block_bytes: Option<u32>,
 }
@@ -49,7 +51,8 @@ pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<Settings, E
             _ => Err(EngineError::new(ErrorClass::Statement, format!("setting {name} = '{value}' is not known"))),
         }
     });
-    Ok(Settings { of_database: checked.collect::<Result<_, _>>()?, block_bytes })
+    let memory_mib = settings.get("cache_mb").and_then(|value| value.parse().ok());
+    Ok(Settings { of_database: checked.collect::<Result<_, _>>()?, memory_mib, block_bytes })
 }
 
 /// An open database. The instance itself is in memory, our file is attached to it: so its log is switched on before the
@@ -61,6 +64,9 @@ pub(super) struct Instance {
     running: Arc<Running<Interrupt>>,
     /// Held by a transaction that changes the catalogue: DuckDB refuses a second one instead of letting it wait.
     catalog_changes: Mutex<()>,
+    /// Jobs at work that commit: as long as there is one, transactions are logged.
+    committing: Mutex<u32>,
+    memory_mib: Option<u32>,
 }
 
 // SAFETY: the library locks what connections of one database share; the handle is only closed when nobody has it.
@@ -81,8 +87,10 @@ impl Instance {
     ) -> Result<Arc<Self>, EngineError> {
         let counts = Arc::new(Counts::of(file));
         let database = open_in_memory(api, file, &settings.of_database)?;
-        let catalog_changes = Mutex::new(());
-        let instance = Arc::new(Instance { api, database, counts, running: Running::new(), catalog_changes });
+        let (catalog_changes, committing) = (Mutex::new(()), Mutex::new(0));
+        let (running, memory_mib) = (Running::new(), settings.memory_mib);
+        let instance = Instance { api, database, counts, running, catalog_changes, committing, memory_mib };
+        let instance = Arc::new(instance);
         // SAFETY: the database is open.
         if !unsafe { counts::register(api, database, &instance.counts) } {
             return Err(EngineError::new(ErrorClass::Other, "DuckDB refuses our log storage"));
@@ -132,10 +140,38 @@ impl Instance {
         Ok(connection)
     }
 
+    /// A job begins on this connection: from the first one that commits until one begins when none of these is at work,
+    /// transactions are logged. Holds until the guard is dropped.
+    ///
+    /// # Errors
+    /// If the log cannot be set.
+    pub(super) fn begin_job(&self, connection: &Connection, commits: bool) -> Result<Committing<'_>, EngineError> {
+        let mut committing = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
+        if *committing == 0 {
+            let types = if commits { format!("{TYPES},{TRANSACTIONS}") } else { TYPES.to_string() };
+            connection.execute(&format!("set enabled_log_types = '{types}'"))?;
+            self.counts.log_transactions(commits);
+        }
+        *committing += u32::from(commits);
+        Ok(Committing { all: &self.committing, commits })
+    }
+
     /// Interrupts what runs in any connection.
     pub(super) fn interrupt(&self) {
         // SAFETY: a handle is in the list only as long as its connection is open.
         self.running.each(|interrupt| unsafe { (interrupt.api.interrupt)(interrupt.raw) });
+    }
+}
+
+/// A job at work.
+pub(super) struct Committing<'i> {
+    all: &'i Mutex<u32>,
+    commits: bool,
+}
+
+impl Drop for Committing<'_> {
+    fn drop(&mut self) {
+        *self.all.lock().unwrap_or_else(PoisonError::into_inner) -= u32::from(self.commits);
     }
 }
 
@@ -208,6 +244,11 @@ unsafe impl Send for Connection {}
 impl Connection {
     pub(super) fn api(&self) -> &'static Api {
         self.instance.api
+    }
+
+    /// The profile's memory limit.
+    pub(super) fn memory_mib(&self) -> Option<u32> {
+        self.instance.memory_mib
     }
 
     pub(super) fn counts(&self) -> &Counts {

@@ -7,7 +7,7 @@ use super::load::append;
 use super::statement::Prepared;
 use crate::engine::client_loop::ClientSession;
 use crate::engine::{EngineError, JobOrder, RowLoad};
-use crate::model::BoundStatement;
+use crate::model::{BoundStatement, Commit, JobCode};
 
 pub(super) struct DuckJob<'c> {
     connection: &'c Connection,
@@ -20,15 +20,26 @@ pub(super) struct DuckJob<'c> {
     turn: Option<MutexGuard<'c, ()>>,
 }
 
-/// Makes a connection the session of a job: one thread per statement unless the workload's own session says more, and the
-/// number of jobs for it to know how many threads that takes.
+/// Makes a connection the session of a job: one thread per statement and the profile's memory, unless the workload's own session
+/// says more, and the number of jobs for it to know how much that takes.
 ///
 /// # Errors
 /// Those of the workload's statements.
 pub(super) fn begin_session(connection: &Connection, order: &JobOrder<'_>) -> Result<(), EngineError> {
     connection.execute("set threads = 1")?;
     connection.execute(&format!("set variable dbdyno_jobs = {}", order.jobs))?;
+    if let Some(mib) = connection.memory_mib() {
+        connection.execute(&format!("set memory_limit = '{mib}MiB'; set variable dbdyno_memory_mib = {mib}"))?;
+    }
     order.session.iter().try_for_each(|sql| connection.execute(sql).map(drop))
+}
+
+/// True if its ops end in commits.
+pub(super) fn commits(code: &JobCode) -> bool {
+    match code {
+        JobCode::Client { branches, .. } => branches.iter().any(|branch| branch.commit != Commit::None),
+        JobCode::Routine(_) | JobCode::Bulk { .. } => true,
+    }
 }
 
 impl<'c> DuckJob<'c> {

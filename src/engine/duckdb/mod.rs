@@ -33,6 +33,7 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ("iot-list", NO_PARTITIONS),
     ("range-list", NO_PARTITIONS),
     ("range-hash", NO_PARTITIONS),
+    ("lsm", ROW_GROUPS),
 ];
 
 /// The engine.
@@ -106,6 +107,7 @@ impl Database for DuckDatabase {
     fn run_job(&self, order: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         let connection = self.instance.connect()?;
         job::begin_session(&connection, order)?;
+        let _logged = self.instance.begin_job(&connection, job::commits(order.code))?;
         let _job = counts::JobOfThread::begin();
         super::client_loop::drive(order, pacer, |statements| job::DuckJob::prepare(&connection, statements))
     }

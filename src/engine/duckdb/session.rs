@@ -1,5 +1,7 @@
 //! The control session.
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::connect::Connection;
 use super::statement::Prepared;
 use crate::engine::{EngineError, Rows, Session};
@@ -29,7 +31,17 @@ impl DuckSession {
 
     /// Puts what the log has counted into the session's variables, which a block of the catalogue can ask for.
     fn publish(&self) -> Result<(), EngineError> {
-        let sums = self.0.counts().variables().map(|(name, sum)| format!("set variable {VARIABLE}{name} = {sum}"));
-        self.0.execute(&sums.join("; ")).map(drop)
+        let sums = self.0.counts().variables().map(|(name, sum)| {
+            let sum = sum.map_or("null".to_string(), |sum| sum.to_string());
+            format!("set variable {VARIABLE}{name} = {sum}")
+        });
+        let sums = sums.join("; ");
+        self.0.execute(&format!("{sums}; set variable {VARIABLE}cpu_s = {:.6}::double", process_cpu_s())).map(drop)
     }
+}
+
+/// Processor time of our process, in whose threads the statements run.
+fn process_cpu_s() -> f64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }

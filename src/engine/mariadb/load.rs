@@ -4,6 +4,7 @@
 //! <https://mariadb.com/kb/en/com_stmt_bulk_execute/>.
 
 use super::error;
+use super::provision;
 use super::reply::{self, Head};
 use super::wire::Wire;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
@@ -32,8 +33,9 @@ pub(super) fn load(
     load: &RowLoad<'_>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), EngineError> {
+    let around = provision::around_load(wire, load.table)?;
     reply::run(wire, "begin")?;
-    match insert(wire, load, progress) {
+    match insert_within(wire, around.as_ref(), load, progress) {
         Ok(true) => {
             load.note.map(|note| reply::run(wire, note)).transpose()?;
             reply::run(wire, "commit").map(|_| ())
@@ -50,6 +52,20 @@ pub(super) fn load(
             Err(error)
         }
     }
+}
+
+/// As [`insert`], between the two statements that the table's storage engine wants around a load.
+fn insert_within(
+    wire: &mut Wire,
+    around: Option<&[String; 2]>,
+    load: &RowLoad<'_>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<bool, EngineError> {
+    let Some([first, last]) = around else { return insert(wire, load, progress) };
+    reply::run(wire, first)?;
+    let inserted = insert(wire, load, progress)?;
+    reply::run(wire, last)?;
+    Ok(inserted)
 }
 
 /// Inserts all rows; false if `progress` wants no more. A packet is sent while the server still works on the one before.

@@ -45,6 +45,11 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ("hash", "MariaDB has no hash clusters: none of its storage engines places rows by a hash of their key"),
     ("range-list", "MariaDB's subpartitions are by hash or key only"),
 ];
+/// The organisation of MyRocks, a storage engine that a server may or may not have loaded.
+const LSM: &str = "lsm";
+const NO_ROCKSDB: &str = "the server has no storage engine ROCKSDB; install its library (Debian, Ubuntu: apt install \
+     mariadb-plugin-rocksdb; Fedora, RHEL: dnf install mariadb-rocksdb-engine), which a private server loads; on a server \
+     of yours also: install soname 'ha_rocksdb'";
 
 /// The MariaDB engine.
 pub struct MariaDb;
@@ -61,7 +66,7 @@ impl Engine for MariaDb {
             product: BRAND,
             commits_in_routine: false,
             placeholder: Placeholder::Question,
-            orgs: &["iot", "iot-list", "range-hash", "heap", "heap-list"],
+            orgs: &["iot", "iot-list", "range-hash", "heap", "heap-list", LSM],
             lacking_orgs: LACKING_ORGS,
             url_schemes: url::SCHEMES,
             passwords: Some(url::SOURCES),
@@ -88,6 +93,7 @@ impl Engine for MariaDb {
         }
         let pid = if is_local { session::server_process(&mut session) } else { None };
         let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
+        let has_rocksdb = session.query(&provision::sql("rocksdb")?, &[])?.scalar() == Some("1");
         let no_routines = ours.no_routines;
         Ok(Box::new(MariaDatabase {
             config,
@@ -95,6 +101,7 @@ impl Engine for MariaDb {
             passwords,
             version,
             no_routines,
+            has_rocksdb,
             pid,
             storage_path,
             running,
@@ -127,6 +134,8 @@ struct MariaDatabase {
     version: Version,
     /// Why there can be no stored routines, if there can be none.
     no_routines: Option<String>,
+    /// MyRocks is there.
+    has_rocksdb: bool,
     /// The server's process, if it runs on this host.
     pid: Option<u32>,
     storage_path: Option<PathBuf>,
@@ -189,6 +198,9 @@ impl Database for MariaDatabase {
     }
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
+    }
+    fn lacking_org(&self) -> Option<(&'static str, &'static str)> {
+        (!self.has_rocksdb).then_some((LSM, NO_ROCKSDB))
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         sessions_left(&mut self.open_session()?, &provision::sql("sessions")?)

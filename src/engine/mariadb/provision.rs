@@ -1,6 +1,8 @@
 //! Our database: checks the privileges before anything is created.
 
+use super::reply;
 use super::session::MariaSession;
+use super::wire::Wire;
 use crate::engine::remote::own_sql;
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
@@ -17,6 +19,14 @@ const SQL: &str = include_str!("provision.sql");
 /// A statement of ours.
 pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("database", DATABASE)])
+}
+
+/// The statements before and after the rows of a load into `table`, for a storage engine that wants them.
+pub(super) fn around_load(wire: &mut Wire, table: &str) -> Result<Option<[String; 2]>, EngineError> {
+    let sql = own_sql(SQL, "bulk-load", &[("database", DATABASE), ("table", table)])?;
+    let rows = reply::run(wire, &sql)?.0;
+    let text = |column| rows.get(0, column).map(str::to_string);
+    Ok(text("first").zip(text("last")).map(|(first, last)| [first, last]))
 }
 
 /// What we found or made.

@@ -25,6 +25,19 @@ create or replace procedure {{database}}.w_try() do 0
 -- Another dbdyno that starts now has tried, too.
 drop procedure if exists {{database}}.w_try
 
+-- name: rocksdb
+-- MyRocks is a plugin that a server may have loaded.
+select count(*) from information_schema.engines where engine = 'ROCKSDB' and support in ('YES', 'DEFAULT')
+
+-- name: bulk-load
+-- What stands around the rows of a load where the storage engine wants it: MyRocks then writes them into sorted files of their own,
+-- past its log and its tables in memory; they belong to no transaction. Sessions take turns: what one has open of a table may be
+-- given to another between two statements, whose rows are then out of order (error 4054).
+select concat('begin not atomic do get_lock(''', table_schema, '.bulk'', 86400); set rocksdb_bulk_load = 1; end') as first,
+       concat('begin not atomic set rocksdb_bulk_load = 0; do release_lock(''', table_schema, '.bulk''); end') as last
+from information_schema.tables
+where table_schema = '{{database}}' and table_name = substring_index('{{table}}', '.', -1) and engine = 'ROCKSDB'
+
 -- name: user
 select current_user()
 
