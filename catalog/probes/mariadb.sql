@@ -149,13 +149,13 @@ select 'set global innodb_max_dirty_pages_pct = 0',
 -- period: 0.105
 -- log-file: ib_log
 -- Sessions of our user. The stage of a session does not tell whether it works or waits: its thread does, where it can be
--- read. A call of commits ends (Starting cleanup) when the log is synced. InnoDB's lock waits are copied at most every 0.1 s
+-- read. A statement of commits ends (Starting cleanup, Updating status) when the log is synced. InnoDB's lock waits are copied at most every 0.1 s
 -- (CACHE_MIN_IDLE_TIME_NS), so that to ask more often shows old ones.
 select p.id, p.tid as thread, p.command = 'Sleep' as idle,
-  case when t.trx_id is not null then 'Lock' when p.state like 'Commit%' or p.state = 'Starting cleanup' then 'Commit'
+  case when t.trx_id is not null then 'Lock' when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'Commit'
     when p.state like 'Waiting for%' then 'Lock' else 'Stage' end as class,
   case when t.trx_id is not null then 'row lock' else coalesce(nullif(p.state, ''), p.command) end as event,
-  case when t.trx_id is not null then 'row-lock' when p.state like 'Commit%' or p.state = 'Starting cleanup' then 'log-sync'
+  case when t.trx_id is not null then 'row-lock' when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'log-sync'
     when p.state like 'Waiting for%' then 'other' end as activity
 from information_schema.processlist as p
 left join information_schema.innodb_trx as t on t.trx_mysql_thread_id = p.id and t.trx_state = 'LOCK WAIT'
@@ -164,10 +164,10 @@ where p.id <> connection_id() and p.user = substring_index(user(), '@', 1)
 -- name: sessions.less
 -- row locks are not told from other waits without the right PROCESS
 select p.id, p.tid as thread, p.command = 'Sleep' as idle,
-  case when p.state like 'Commit%' or p.state = 'Starting cleanup' then 'Commit'
+  case when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'Commit'
     when p.state like 'Waiting for%' then 'Lock' else 'Stage' end as class,
   coalesce(nullif(p.state, ''), p.command) as event,
-  case when p.state like 'Commit%' or p.state = 'Starting cleanup' then 'log-sync'
+  case when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'log-sync'
     when p.state like 'Waiting for%' then 'other' end as activity
 from information_schema.processlist as p
 where p.id <> connection_id() and p.user = substring_index(user(), '@', 1)

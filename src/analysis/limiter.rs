@@ -1,178 +1,292 @@
-//! The limiter, first form: why not more? Resources that were used (nearly) all the time, ranked, with their figures.
+//! The limiter: why not more? Causes in the order of the time of the jobs that each takes, with their figures. Pure.
+//!
+//! Waits come from the samples of the sessions; where there are none, from the counters of the database that time them.
 
-use super::cpu::processors;
+use super::cpu::{busy_pct, foreign, processors};
 use super::kpm::THREADS_USED;
-use crate::model::TestResult;
-use crate::model::sentence::{number, percent};
+use super::time_model::waiting_for_processor_s;
+use crate::model::{Activity, Sentence, TestResult, Waits};
 
-/// A resource counts as a limit from this share of its capacity on.
-const LIMIT: f64 = 0.9;
-/// Log syncs and reads are waits within an op, with work of other kinds around them: half of the time is enough.
+mod experiment;
+
+pub use experiment::{Experiment, experiment};
+
+/// Processors count as used up from this share on of those that the jobs can use.
+const USED_UP: f64 = 0.9;
+/// A wait is a cause from this share of the jobs' time on.
+const CAUSE: f64 = 0.1;
+/// Where only counters tell a wait, with work of other kinds around it: half of the time.
 const WAIT_LIMIT: f64 = 0.5;
+/// Checkpoints at least so often are a cause: one each so many seconds of the test, and at least two.
+const OFTEN_S: f64 = 30.0;
+/// From this share of its time on our process is why sessions wait for their client.
+const OURS: f64 = 0.5;
 
-/// A resource that limits.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Limiter {
-    /// Stable code: `cpu`, `log-sync`, `read`.
-    pub code: &'static str,
-    /// Share of its capacity in use; above 1 where processes in the background work beside the jobs.
-    pub share: f64,
-    /// One sentence with the figures.
-    pub text: String,
+/// What can limit a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    Cpu,
+    /// Each job keeps a processor busy, and others idle.
+    OneThread,
+    LogSync,
+    Read,
+    DataWrite,
+    Checkpoint,
+    RowLock,
+    Latch,
+    Client,
+    Network,
+    Neighbours,
 }
 
-/// The limits of a test, the most used first; empty = not found among the known ones (or their counters are missing).
+impl Cause {
+    /// Every cause.
+    pub const ALL: [Cause; 11] = [
+        Cause::Cpu,
+        Cause::OneThread,
+        Cause::LogSync,
+        Cause::Read,
+        Cause::DataWrite,
+        Cause::Checkpoint,
+        Cause::RowLock,
+        Cause::Latch,
+        Cause::Client,
+        Cause::Network,
+        Cause::Neighbours,
+    ];
+
+    /// Stable code, as in JSON.
+    pub fn code(self) -> &'static str {
+        match self {
+            Cause::Cpu => "cpu",
+            Cause::OneThread => "one-thread",
+            Cause::LogSync => "log-sync",
+            Cause::Read => "read",
+            Cause::DataWrite => "data-write",
+            Cause::Checkpoint => "checkpoint",
+            Cause::RowLock => "row-lock",
+            Cause::Latch => "latch",
+            Cause::Client => "client",
+            Cause::Network => "network",
+            Cause::Neighbours => "neighbours",
+        }
+    }
+}
+
+/// A cause that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limiter {
+    pub cause: Cause,
+    /// Of the time of the jobs; above 1 where processes in the background work beside them. Unknown where a cause is seen and its
+    /// time is not.
+    pub share: Option<f64>,
+    /// The figures.
+    pub evidence: Sentence,
+}
+
+/// The causes of a test, the one that takes most of the time first; empty = not found among those that can be measured.
 pub fn limiters(result: &TestResult) -> Vec<Limiter> {
-    let candidates = [(cpu(result), LIMIT), (log_sync(result), WAIT_LIMIT), (read(result), WAIT_LIMIT)];
-    let over = |(found, limit): (Option<Limiter>, f64)| found.filter(|found| found.share >= limit);
-    let mut found: Vec<Limiter> = candidates.into_iter().filter_map(over).collect();
-    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let rules: [fn(&TestResult) -> Option<Limiter>; 8] = [
+        processor,
+        log_sync,
+        read,
+        |r| wait(r, Cause::DataWrite, Activity::DataWrite),
+        checkpoint,
+        row_lock,
+        latch,
+        neighbours,
+    ];
+    let mut found: Vec<Limiter> =
+        rules.into_iter().filter_map(|rule| rule(result)).chain(beyond_sessions(result)).collect();
+    found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
     found
 }
 
-/// Cores in use by the database and our own process, whatever other programs use, of those that the jobs can use.
-fn cpu(result: &TestResult) -> Option<Limiter> {
+/// The smallest number of jobs from which on a cause comes first in every step up to the last; steps are in the order of their
+/// jobs.
+pub fn begins_at(steps: &[(u32, Vec<Limiter>)], cause: Cause) -> Option<u32> {
+    let is_first = |step: &&(u32, Vec<Limiter>)| step.1.first().is_some_and(|first| first.cause == cause);
+    steps.iter().rev().take_while(is_first).last().map(|(jobs, _)| *jobs)
+}
+
+/// The samples, if there are enough to say something.
+fn sampled(result: &TestResult) -> Option<&Waits> {
+    result.waits.as_ref().filter(|waits| waits.samples > 0 && waits.sessions > 0)
+}
+
+/// Share of the jobs' time in which sessions were seen at an activity.
+fn seen(result: &TestResult, activity: Activity) -> Option<f64> {
+    sampled(result).map(|waits| waits.at(activity) as f64 / waits.sessions as f64)
+}
+
+/// Processors in use by the database and our own process.
+pub(super) fn used_processors(result: &TestResult) -> Option<f64> {
     let seconds = |name| result.window_counters.get(name);
     // A database within our process has no processes of its own.
     let used_s = match (seconds("server_cpu_s"), seconds("self_cpu_s")) {
         (None, None) => return None,
         (server_s, self_s) => server_s.unwrap_or(0.0) + self_s.unwrap_or(0.0),
     };
-    let (cores, used) = (processors(result)?, used_s / result.window_s);
-    let stolen = seconds("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
-    let usable = (f64::from(result.jobs) * threads(result)).min(cores - stolen);
-    let text = || {
-        let (used, usable) = (number(used), number(usable));
-        format!("CPU: {used} of {cores} cores in use by the database and us, {} job(s) can use {usable}", result.jobs)
-    };
-    (usable > 0.0).then(|| Limiter { code: "cpu", share: used / usable, text: text() })
+    (result.window_s > 0.0).then(|| used_s / result.window_s)
 }
 
-/// Cores that a job of a closed loop can use: one for each process that works on an op.
+/// Processors that the database and we could use: all but what the host of a virtual machine took.
+pub(super) fn usable_processors(result: &TestResult) -> Option<f64> {
+    let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
+    Some(processors(result)? - stolen)
+}
+
+/// All processors that the jobs can use are in use, whatever other programs use; with fewer jobs than processors each job is one
+/// thread. Where others take part of them, that the jobs were seen at work shows the same.
+fn processor(result: &TestResult) -> Option<Limiter> {
+    let (used, usable) = (used_processors(result)?, usable_processors(result)?);
+    let can_use = f64::from(result.jobs) * threads(result);
+    let at_work = seen(result, Activity::Cpu);
+    let is_one_thread = can_use < USED_UP * usable;
+    let is_busy = busy_pct(&result.window_counters).is_ok_and(|busy| busy >= 100.0 * USED_UP) || is_one_thread;
+    let used_share = used / can_use.min(usable);
+    let is_limit = used_share >= USED_UP || is_busy && at_work.is_some_and(|share| share >= USED_UP);
+    let (cause, template) = match is_one_thread {
+        true => (Cause::OneThread, "{used} processors in use by the database and us; {jobs} can use {can} of {usable}"),
+        false => (Cause::Cpu, "{used} of {usable} processors in use by the database and us"),
+    };
+    let evidence = Sentence::new(template)
+        .with("used", used)
+        .with("usable", usable)
+        .with("can", can_use)
+        .with("jobs", Sentence::jobs(result.jobs));
+    (can_use > 0.0 && is_limit).then(|| Limiter { cause, share: Some(at_work.unwrap_or(used_share)), evidence })
+}
+
+/// Processors that a job of a closed loop can use: one for each process that works on an op.
 fn threads(result: &TestResult) -> f64 {
     let asked = || result.params.get("threads")?.parse().ok();
     result.facts.get(THREADS_USED).copied().or_else(asked).map_or(1.0, |threads: f64| threads.max(1.0))
 }
 
-/// Share of the elapsed time in which the log was being synced: syncs of one log follow one another.
+/// A wait that sessions were seen at.
+fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter> {
+    let share = seen(result, activity).filter(|share| *share >= CAUSE)?;
+    let most = sampled(result)?.of_jobs().find(|count| count.event.activity == activity)?;
+    let evidence = Sentence::new("{share%} of the jobs' time by sampling, most of it at {class}: {event}")
+        .with("share", share)
+        .with("class", most.event.class.as_str())
+        .with("event", most.event.name.as_str());
+    Some(Limiter { cause, share: Some(share), evidence })
+}
+
+fn row_lock(result: &TestResult) -> Option<Limiter> {
+    wait(result, Cause::RowLock, Activity::RowLock)
+}
+
+fn latch(result: &TestResult) -> Option<Limiter> {
+    wait(result, Cause::Latch, Activity::Latch)
+}
+
+/// The time in which the log was synced, of the elapsed time (syncs of one log follow one another), where nothing was sampled.
 fn log_sync(result: &TestResult) -> Option<Limiter> {
-    let synced_s = result.counters.get("wal_sync_time_ms")? / 1000.0;
-    let share = (result.total_s > 0.0).then(|| (synced_s / result.total_s).min(1.0))?;
-    let syncs = result.counters.get("wal_syncs").unwrap_or(0.0);
-    let text = format!(
-        "log sync: {} of the time in {} syncs of {} ms",
-        percent(share),
-        number(syncs),
-        mean_ms(synced_s, syncs)
-    );
-    Some(Limiter { code: "log-sync", share, text })
+    if sampled(result).is_some() {
+        return wait(result, Cause::LogSync, Activity::LogSync);
+    }
+    timed(
+        result,
+        Cause::LogSync,
+        ("wal_sync_time_ms", "wal_syncs"),
+        result.total_s,
+        "{share%} of the time in {events=} log syncs",
+    )
 }
 
 /// Share of the jobs' time in which they waited for reads.
 fn read(result: &TestResult) -> Option<Limiter> {
-    let waited_s = result.counters.get("physical_read_time_ms")? / 1000.0;
-    let share = (result.total.busy_s > 0.0).then(|| (waited_s / result.total.busy_s).min(1.0))?;
-    let reads = result.counters.get("physical_reads").unwrap_or(0.0);
-    let text = format!(
-        "reads: {} of the jobs' time in {} reads of {} ms",
-        percent(share),
-        number(reads),
-        mean_ms(waited_s, reads)
-    );
-    Some(Limiter { code: "read", share, text })
+    let sampled = wait(result, Cause::Read, Activity::DataRead);
+    let counted = || {
+        let template = "{share%} of the jobs' time in {events=} reads";
+        timed(result, Cause::Read, ("physical_read_time_ms", "physical_reads"), result.total.busy_s, template)
+    };
+    sampled.or_else(counted)
 }
 
-fn mean_ms(seconds: f64, events: f64) -> String {
-    if events > 0.0 { number(seconds * 1000.0 / events) } else { "?".into() }
+fn timed(
+    result: &TestResult,
+    cause: Cause,
+    (time, events): (&str, &str),
+    whole_s: f64,
+    template: &str,
+) -> Option<Limiter> {
+    let waited_s = result.counters.get(time)? / 1000.0;
+    let share = (whole_s > 0.0).then(|| (waited_s / whole_s).min(1.0)).filter(|share| *share >= WAIT_LIMIT)?;
+    let events = result.counters.get(events).unwrap_or(0.0);
+    Some(Limiter {
+        cause,
+        share: Some(share),
+        evidence: Sentence::new(template).with("share", share).with("events", events),
+    })
+}
+
+/// Checkpoints follow one another; their share is that of the samples in which the process that makes them was seen at work, where
+/// the server shows it.
+fn checkpoint(result: &TestResult) -> Option<Limiter> {
+    let count =
+        result.counters.get("checkpoints").filter(|count| *count >= 2.0 && result.total_s / count <= OFTEN_S)?;
+    let at_work = sampled(result).and_then(|waits| {
+        let seen = waits.of_server().filter(|count| count.event.class.starts_with("checkpointer"));
+        let seen: u64 = seen.map(|count| count.samples).sum();
+        (seen > 0).then(|| (seen as f64 / waits.samples as f64).min(1.0))
+    });
+    let evidence =
+        Sentence::new("{count=} checkpoints in {total.1} s").with("count", count).with("total", result.total_s);
+    Some(Limiter { cause: Cause::Checkpoint, share: at_work, evidence })
+}
+
+/// Processors that others used or took while sessions of ours waited for one.
+fn neighbours(result: &TestResult) -> Option<Limiter> {
+    let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
+    let others = foreign(result).map_or(0.0, |foreign| foreign.used) + stolen;
+    let whole_s = f64::from(result.jobs) * result.window_s;
+    let ours_s = waiting_for_processor_s(result)?.max(result.window_counters.get("self_wait_s").unwrap_or(0.0));
+    // Sessions may wait for each other as well: others are to blame for no more than they used.
+    let waited_s = ours_s.min(others * result.window_s);
+    let share = waited_s / whole_s;
+    let evidence =
+        Sentence::new("other programs and the platform used {others} processors; for {waited.1} s jobs waited for one")
+            .with("others", others)
+            .with("waited", waited_s);
+    (share >= CAUSE).then_some(Limiter { cause: Cause::Neighbours, share: Some(share), evidence })
+}
+
+/// What keeps sessions idle in a closed loop: our process, as long as its threads work or wait for a processor, else the way
+/// between them and the server.
+fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
+    let Some(waits) = sampled(result).filter(|_| result.open.is_none()) else { return Vec::new() };
+    let whole_s = f64::from(result.jobs) * result.window_s;
+    let idle_s = waits.seconds(waits.idle, result.window_s);
+    let counter = |name: &str| result.window_counters.get(name);
+    let (Some(worked_s), waited_s) = (counter("self_cpu_s"), counter("self_wait_s").unwrap_or(0.0)) else {
+        return Vec::new();
+    };
+    let ours_s = (worked_s + waited_s).min(idle_s);
+    let way_s = idle_s - ours_s + waits.seconds(waits.at(Activity::Network), result.window_s);
+    let client = || {
+        Sentence::new(
+            "sessions waited {idle.1} s for us; we worked {worked.1} s and waited {waited.1} s for a processor",
+        )
+    };
+    let way = || {
+        Sentence::new(
+            "sessions waited {idle.1} s for their client, which was at work or waiting for a processor for {ours.1} s of it",
+        )
+    };
+    let evidence = |sentence: Sentence| {
+        sentence.with("idle", idle_s).with("worked", worked_s).with("waited", waited_s).with("ours", ours_s)
+    };
+    let found = [
+        (ours_s >= OURS * idle_s).then(|| (Cause::Client, ours_s / whole_s, evidence(client()))),
+        Some((Cause::Network, way_s / whole_s, evidence(way()))),
+    ];
+    let found = found.into_iter().flatten().filter(|(_, share, _)| *share >= CAUSE);
+    found.map(|(cause, share, evidence)| Limiter { cause, share: Some(share), evidence }).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::fixture;
-
-    fn with(window: &[(&str, f64)], whole: &[(&str, f64)]) -> TestResult {
-        let (window_counters, counters) = (fixture::counters(window), fixture::counters(whole));
-        TestResult { window_counters, counters, ..fixture::result() }
-    }
-
-    /// 10 s on 4 processors that other programs keep busy.
-    fn busy_host(server_s: f64, self_s: f64) -> TestResult {
-        let host = [("os_cpu_total_s", 40.0), ("os_cpu_idle_s", 0.0)];
-        with(&[host[0], host[1], ("server_cpu_s", server_s), ("self_cpu_s", self_s)], &[])
-    }
-
-    #[test]
-    fn two_busy_cores_limit_two_jobs_also_on_four_cores() {
-        let found = limiters(&busy_host(18.0, 1.0));
-        assert_eq!((found.len(), found[0].code), (1, "cpu"));
-        assert!((found[0].share - 0.95).abs() < 1e-12);
-        assert_eq!(found[0].text, "CPU: 1.90 of 4 cores in use by the database and us, 2 job(s) can use 2");
-        assert_eq!(limiters(&busy_host(15.0, 1.0)), []);
-    }
-
-    #[test]
-    fn what_other_programs_use_or_nobody_knows_is_not_blamed() {
-        let waits = fixture::counters(&[("wal_sync_time_ms", 8_500.0), ("wal_syncs", 30_000.0)]);
-        let busy_elsewhere = TestResult { counters: waits, ..busy_host(2.0, 1.0) };
-        let codes: Vec<_> = limiters(&busy_elsewhere).iter().map(|limiter| limiter.code).collect();
-        assert_eq!(codes, ["log-sync"]);
-        // An engine in our process has no processes of its own.
-        let embedded = |self_s| with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", self_s)], &[]);
-        assert_eq!((limiters(&embedded(19.0)).len(), limiters(&embedded(3.0)).len()), (1, 0));
-        // Of a server on another host our own processor time is known, and no processors of its.
-        assert_eq!(limiters(&with(&[("self_cpu_s", 20.0)], &[])), []);
-    }
-
-    #[test]
-    fn threads_let_a_job_use_more_cores() {
-        let with_threads = |name: &str, result: TestResult| match name {
-            "asked" => TestResult { params: [("threads".to_string(), "2".to_string())].into(), ..result },
-            _ => TestResult { facts: [(THREADS_USED.to_string(), 2.0)].into(), ..result },
-        };
-        for known in ["asked", "used"] {
-            assert_eq!(limiters(&with_threads(known, busy_host(20.0, 0.0))), [], "{known}");
-            assert_eq!(limiters(&with_threads(known, busy_host(38.0, 0.0)))[0].code, "cpu", "{known}");
-        }
-    }
-
-    #[test]
-    fn cores_that_the_host_of_a_virtual_machine_took_cannot_be_used() {
-        let mut stolen = TestResult { jobs: 8, ..busy_host(27.0, 1.0) };
-        assert_eq!(limiters(&stolen), []);
-        stolen.window_counters.set("os_cpu_steal_s", 10.0);
-        assert_eq!(limiters(&stolen)[0].text, "CPU: 2.80 of 4 cores in use by the database and us, 8 job(s) can use 3");
-    }
-
-    #[test]
-    fn the_uncut_share_decides() {
-        // Background processes work beside the jobs: 2.4 cores of 2; the log was synced for all of the time.
-        let mut result = busy_host(23.0, 1.0);
-        result.counters = fixture::counters(&[("wal_sync_time_ms", 12_000.0)]);
-        let found: Vec<_> = limiters(&result).iter().map(|limiter| (limiter.code, limiter.share)).collect();
-        assert_eq!(found, [("cpu", 1.2), ("log-sync", 1.0)]);
-    }
-
-    #[test]
-    fn waits_are_ranked_by_their_share() {
-        // Log: 9 s of 12 s; reads: 20 s of the jobs' 24 s.
-        let whole = [
-            ("wal_sync_time_ms", 9_000.0),
-            ("wal_syncs", 30_000.0),
-            ("physical_read_time_ms", 20_000.0),
-            ("physical_reads", 100_000.0),
-        ];
-        let found = limiters(&with(&[], &whole));
-        let texts: Vec<_> = found.iter().map(|limiter| limiter.text.as_str()).collect();
-        let expected = [
-            "reads: 83.3 % of the jobs' time in 100000 reads of 0.200 ms",
-            "log sync: 75 % of the time in 30000 syncs of 0.300 ms",
-        ];
-        assert_eq!(texts, expected);
-    }
-
-    #[test]
-    fn nothing_known_finds_nothing() {
-        assert_eq!(limiters(&fixture::result()), []);
-    }
-}
+mod tests;

@@ -12,11 +12,43 @@ use super::{Probe, ProbeContext};
 struct OwnCpu {
     process: Process,
     ticks_per_s: f64,
+    waited: Waited,
+}
+
+/// How long threads of our process have waited for a processor, also those that have ended.
+#[derive(Default)]
+struct Waited {
+    /// In ns by thread, as last read.
+    threads: BTreeMap<i32, f64>,
+    ended_ns: f64,
+}
+
+impl Waited {
+    /// Seconds so far; none where the kernel does not tell. `now` are the ns of the living threads.
+    fn read(&mut self, now: BTreeMap<i32, f64>) -> Option<f64> {
+        if now.is_empty() {
+            return None;
+        }
+        let gone = self.threads.iter().filter(|(thread, ns)| now.get(thread).is_none_or(|living| living < ns));
+        self.ended_ns += gone.map(|(_, ns)| ns).sum::<f64>();
+        self.threads = now;
+        Some((self.ended_ns + self.threads.values().sum::<f64>()) / 1e9)
+    }
+}
+
+/// `/proc/self/task/tid/schedstat`: ns on a processor, ns waiting for one, slices.
+fn waiting_threads() -> BTreeMap<i32, f64> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let waited = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        Some((task.file_name().to_str()?.parse().ok()?, text.split_whitespace().nth(1)?.parse().ok()?))
+    });
+    waited.collect()
 }
 
 /// CPU time of our own process, all threads.
 pub(super) fn open_own(_: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
-    Some(Box::new(OwnCpu { process: Process::myself().ok()?, ticks_per_s: ticks_per_s() }))
+    Some(Box::new(OwnCpu { process: Process::myself().ok()?, ticks_per_s: ticks_per_s(), waited: Waited::default() }))
 }
 
 impl Probe for OwnCpu {
@@ -28,6 +60,8 @@ impl Probe for OwnCpu {
         counters.set("self_cpu_user_s", times.user / self.ticks_per_s);
         counters.set("self_cpu_sys_s", times.sys / self.ticks_per_s);
         counters.set("self_cpu_s", (times.user + times.sys) / self.ticks_per_s);
+        let waited_s = self.waited.read(waiting_threads());
+        waited_s.into_iter().for_each(|waited_s| counters.set("self_wait_s", waited_s));
         Ok(())
     }
 }

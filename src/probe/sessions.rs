@@ -221,8 +221,8 @@ impl Call {
     }
 }
 
-/// What a thread does in the kernel says whether its session works or waits. What the server said of it a moment before holds
-/// only if the thread `stood` in one call meanwhile; `file` is the one that the call is about.
+/// What a thread does in the kernel says whether its session works or waits. The server was asked a moment before: that a stage
+/// waits for a latch is only said if the thread `stood` in one call meanwhile. `file` is the one that the call is about.
 fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_file: &str) -> Seen {
     let background = row.id.is_none();
     let io = |name: &str, of_data: Activity| {
@@ -230,6 +230,10 @@ fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_f
         let is_log = !log_file.is_empty() && file.starts_with(log_file);
         event("IO", format!("{name} {file}").trim(), if is_log { Activity::LogSync } else { of_data }, background)
     };
+    // Whoever waited for a row when the server was asked counts as waiting, whatever the thread has done since.
+    if row.activity == Some(Activity::RowLock) {
+        return event(row.class, row.event, Activity::RowLock, background);
+    }
     match call {
         Call::Receive => Seen::Idle,
         Call::None => event("CPU", "CPU", Activity::Cpu, background),
@@ -237,10 +241,10 @@ fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_f
         Call::Read(name) => io(name, Activity::DataRead),
         Call::Write(name) => io(name, Activity::DataWrite),
         Call::Sync(name) => io(name, Activity::DataWrite),
-        Call::Futex if stood && !row.idle => match row.activity {
-            Some(activity) => event(row.class, row.event, activity, background),
-            None => event("Mutex", row.event, Activity::Latch, background),
-        },
+        Call::Futex if !row.idle && row.activity.is_some() => {
+            event(row.class, row.event, row.activity.unwrap_or(Activity::Other), background)
+        }
+        Call::Futex if !row.idle && stood => event("Mutex", row.event, Activity::Latch, background),
         Call::Futex => event("Wait", "futex", Activity::Other, background),
         Call::Other => event("Other", "syscall", Activity::Other, background),
     }
@@ -312,7 +316,9 @@ mod tests {
         assert_eq!(seen(commit, false, true, futex, ""), commit);
         assert_eq!(seen(None, false, true, futex, ""), Some(Activity::Latch));
         // Whoever waits now may have done something else when the server was asked.
-        assert_eq!(seen(commit, false, false, futex, ""), Some(Activity::Other));
+        assert_eq!(seen(None, false, false, futex, ""), Some(Activity::Other));
+        let row_lock = Some(Activity::RowLock);
+        assert_eq!(seen(row_lock, false, false, libc::SYS_ppoll, ""), row_lock);
         assert_eq!(seen(commit, true, true, futex, ""), Some(Activity::Other));
         assert_eq!(seen(None, false, false, libc::SYS_fdatasync, "ib_logfile0"), commit);
         assert_eq!(seen(commit, false, false, libc::SYS_pwrite64, "big.ibd"), Some(Activity::DataWrite));

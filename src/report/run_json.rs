@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::format::json;
 use super::kpm::KpmReport;
 use super::{Document, Input, Report, open_loop};
+use crate::analysis::limiter::{Limiter, experiment, limiters};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
     self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, Lasting, LatencySummary, LoadResult,
@@ -153,6 +154,9 @@ struct Test<'a> {
     durability: Option<Durability>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sustained: Option<Lasting>,
+    /// Of a measured test: the causes that limit it, the one with most of the time first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limiters: Option<Vec<Limit>>,
     /// By sampling the sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<&'a Waits>,
@@ -218,12 +222,37 @@ impl<'a> Test<'a> {
             verdict: test.verdict(),
             durability: result.and_then(|result| result.durability),
             sustained: result.and_then(|result| result.lasting),
+            limiters: result.filter(|_| !test.is_empty()).map(limits),
             waits: result.and_then(|result| result.waits.as_ref()),
             profiles: result.map(|result| &result.profiles).filter(|profiles| !profiles.is_empty()),
             server_log: result.and_then(|result| result.server_log.as_ref()),
             published: printed.map(|printed| &printed.published),
         }
     }
+}
+
+/// A cause that limits a test.
+#[derive(Serialize)]
+struct Limit {
+    cause: &'static str,
+    share: Option<f64>,
+    evidence: String,
+    experiment: String,
+    expected_gain: Option<f64>,
+}
+
+fn limits(result: &model::TestResult) -> Vec<Limit> {
+    let limit = |limiter: &Limiter| {
+        let next = experiment(result, limiter);
+        Limit {
+            cause: limiter.cause.code(),
+            share: limiter.share,
+            evidence: limiter.evidence.to_string(),
+            experiment: next.change.to_string(),
+            expected_gain: next.gain.map(|gain| gain - 1.0),
+        }
+    };
+    limiters(result).iter().map(limit).collect()
 }
 
 /// The rate and its unit: the KPM if it is one, else the second metric, else ops per second; absent if it is not known.

@@ -5,8 +5,9 @@ use super::columns::RATE;
 use super::document::{Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Scale, Section, Series, Table};
 use super::{Input, Language, Report, RunTests};
 use crate::analysis::interval::supports;
+use crate::analysis::limiter::{begins_at, limiters};
 use crate::analysis::scaling::{Ramp, Scaling, hidden_saturation, ramps};
-use crate::model::Status;
+use crate::model::{Status, Test};
 use crate::stats::scaling::Fit;
 
 /// `report scaling`.
@@ -167,10 +168,12 @@ fn steps(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tab
         Column::new("Used", "%", 0),
         Column::new("CPU busy", "%", 0),
         Column::new("Efficiency", "%", 1),
+        Column::new("Limit", "", 1),
         Column::new("Verdict", "", 0),
     ];
     let mut table = Table::new(language, name, columns);
     for (label, scaling) in found {
+        table.remarks.extend(limit_remark(language, label, scaling));
         for step in &scaling.steps {
             let status = step.figure.status();
             let percent = |value: f64, beside: Status| Cell::Number {
@@ -191,11 +194,30 @@ fn steps(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tab
                 percent(100.0 * step.utilisation, scaling.best.status()),
                 busy,
                 efficiency,
+                step_limit(language, step.figure.test),
                 Cell::Verdict(status),
             ]);
         }
     }
     table
+}
+
+/// The first cause of a step.
+fn step_limit(language: Language, test: &Test) -> Cell {
+    match test.measured().map(limiters) {
+        None => Cell::Empty,
+        Some(found) => Cell::text(language.phrase(found.first().map_or("not found", |first| first.cause.code()))),
+    }
+}
+
+/// Where the limit of the most jobs begins; nothing if one of the steps that say so is not sound.
+fn limit_remark(language: Language, label: &str, scaling: &Scaling<'_>) -> Option<String> {
+    let sound = scaling.steps.iter().filter(|step| step.figure.status() != Status::Invalid);
+    let steps: Vec<_> = sound.filter_map(|step| Some((step.jobs, limiters(step.figure.test.measured()?)))).collect();
+    let cause = steps.last()?.1.first()?.cause;
+    let jobs = language.jobs(begins_at(&steps, cause));
+    let begins = language.say("first from {jobs} on", &[("jobs", &jobs)]);
+    Some(format!("{label}: {}: {begins}", language.phrase(cause.code())))
 }
 
 fn chart(language: Language, name: &str, label: &str, scaling: &Scaling<'_>, platform: usize) -> Chart {

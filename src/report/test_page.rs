@@ -73,6 +73,7 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
     let sections = [
         part("Test", vec![Block::Facts(facts(language, run, test)), Block::Table(figures(language, run, test))]),
         part("Verdict", table(reasons(language, test))),
+        part("Limiter", measured(&test_waits::limits)),
         part("Load profile", measured(&test_waits::load)),
         part("Time model", measured(&test_waits::times)),
         part("Top events", measured(&test_waits::events).into_iter().chain(classes).collect()),

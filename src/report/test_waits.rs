@@ -4,6 +4,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
+use crate::analysis::limiter::{experiment, limiters};
 use crate::analysis::time_model::{self, LoadLine, TimePart, load_profile};
 use crate::model::{EventCount, Profile, ProfileRow, RunRecord, Test, TestResult, Waits};
 
@@ -56,6 +57,32 @@ pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
             per_transaction,
         ]);
     }
+    vec![Block::Table(table)]
+}
+
+/// The causes that limit the test, each with the next experiment and what it should bring.
+pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
+    let found = limiters(result);
+    if found.is_empty() {
+        let none = "No cause takes a tenth of the jobs' time, as far as it can be measured: not found.";
+        return vec![Block::Paragraph(language.phrase(none))];
+    }
+    let heads =
+        [("Limit", ""), ("Share of the time", "%"), ("Evidence", ""), ("Next experiment", ""), ("Expected gain", "%")];
+    let mut table = table(language, "limiter", &heads);
+    for limiter in &found {
+        let next = experiment(result, limiter);
+        table.rows.push(vec![
+            Cell::text(language.phrase(limiter.cause.code())),
+            limiter.share.map_or(Cell::Empty, percent),
+            Cell::text(language.sentence(&limiter.evidence)),
+            Cell::text(language.sentence(&next.change)),
+            next.gain.map_or(Cell::Empty, |gain| percent(gain - 1.0)),
+        ]);
+    }
+    let how = "The gain is Amdahl's law on the share of the time, up to where the processors are used up. Memory bandwidth is not \
+               measured.";
+    table.remarks.push(language.phrase(how));
     vec![Block::Table(table)]
 }
 

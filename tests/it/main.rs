@@ -31,6 +31,7 @@ mod heatmaps;
 mod hostile;
 mod languages;
 mod leftovers;
+mod limits;
 mod mariadb;
 mod one_at_a_time;
 mod open_loop;

@@ -7,7 +7,7 @@ use super::super::{Input, RunTests, texts::Language};
 use super::{DIGITS, section, trust, what};
 use crate::analysis::heatmap::{Known, Rank, places};
 use crate::analysis::interval::supports;
-use crate::analysis::limiter::limiters;
+use crate::analysis::limiter::{Limiter, limiters};
 use crate::analysis::ramp::Figure;
 use crate::model::{Better, RunKind, Status, Test};
 
@@ -173,12 +173,14 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
         return String::new();
     }
     for row in all.iter().filter(is_valid) {
-        let first =
-            row.best.as_ref().and_then(|best| best.test.measured().and_then(|test| limiters(test).into_iter().next()));
+        let first = row
+            .best
+            .as_ref()
+            .and_then(|best| best.test.measured().and_then(|test| limiters(test).into_iter().find(is_named)));
         let Some(limit) = first else { continue };
-        match limits.iter_mut().find(|(code, _)| *code == limit.code) {
+        match limits.iter_mut().find(|(code, _)| *code == limit.cause.code()) {
             Some((_, labels)) => labels.push(row.row.label.clone()),
-            None => limits.push((limit.code, vec![row.row.label.clone()])),
+            None => limits.push((limit.cause.code(), vec![row.row.label.clone()])),
         }
     }
     let text = |(code, labels): &(&str, Vec<String>)| {
@@ -189,6 +191,11 @@ fn limited(language: Language, all: &[&Figures<'_>]) -> String {
         true => language.say("no_limits", &[]),
         false => language.say("limited", &[("limits", &limits.iter().map(text).collect::<Vec<_>>().join("; "))]),
     }
+}
+
+/// A limit that is worth a sentence: it takes half of the time.
+fn is_named(limit: &Limiter) -> bool {
+    limit.share.is_some_and(|share| share >= 0.5)
 }
 
 /// The best throughput is that of the most jobs, and beyond the noise above that of the next fewer jobs.

@@ -1,0 +1,253 @@
+//! The limiter finds causes that we provoke on both servers: each is among those that are found, with its evidence, whatever
+//! else a busy machine adds.
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use dbdyno::server::{self, PrivateServer};
+use serde_json::Value;
+
+use crate::leftovers::Directory;
+use crate::support::{Desk, Done, directory, finished, in_a_calm_moment, start_options};
+
+const LINE: &str = "--warmup 300ms --format json --quiet";
+/// Between what a server says and when its client hears it.
+const SLOW_NETWORK: Duration = Duration::from_millis(3);
+
+/// An engine and its socket within the directory of a private server.
+#[derive(Clone, Copy)]
+struct Kind {
+    engine: &'static str,
+    socket: &'static str,
+    /// Smallest caches, and the smallest log.
+    small_cache: &'static [(&'static str, &'static str)],
+    small_log: &'static [(&'static str, &'static str)],
+}
+
+const KINDS: [Kind; 2] = [
+    Kind {
+        engine: "postgres",
+        socket: "dbdyno-postgres/socket/.s.PGSQL.5432",
+        small_cache: &[("shared_buffers", "1MB"), ("track_io_timing", "on")],
+        small_log: &[
+            ("max_wal_size", "32MB"),
+            ("min_wal_size", "32MB"),
+            ("checkpoint_timeout", "30s"),
+            ("shared_buffers", "64MB"),
+        ],
+    },
+    Kind {
+        engine: "mariadb",
+        socket: "dbdyno-mariadb/socket/mariadb.sock",
+        small_cache: &[("innodb_buffer_pool_size", "8M"), ("innodb_flush_method", "O_DIRECT")],
+        small_log: &[("innodb_log_file_size", "4M"), ("innodb_buffer_pool_size", "64M")],
+    },
+];
+
+impl Kind {
+    /// Where a client finds a server whose socket is at `path`.
+    fn url(self, path: &Path) -> String {
+        match self.engine {
+            "postgres" => format!("postgres://dbdyno@/postgres?host={}&port=5432", path.parent().unwrap().display()),
+            _ => format!("mariadb://dbdyno@/?socket={}&auth=none", path.display()),
+        }
+    }
+}
+
+/// A server of the test's own, and what runs on it.
+struct Bench {
+    kind: Kind,
+    desk: Desk,
+    server: PrivateServer,
+    home: Directory,
+}
+
+impl Bench {
+    fn new(kind: Kind, settings: &[(&str, &str)]) -> Bench {
+        let home = directory();
+        let server = server::start(kind.engine, &start_options(home.path(), settings)).unwrap();
+        Bench { kind, desk: Desk::new(), server, home }
+    }
+
+    fn line(&self, url: &str, options: &str) -> String {
+        let or = |option: &str, usual: &str| {
+            if options.contains(option) { String::new() } else { format!("{option} {usual}") }
+        };
+        format!("run {url} {LINE} {} {} {options}", or("--size", "0.01"), or("--duration", "3s"))
+    }
+
+    fn causes(&self, options: &str) -> Vec<Value> {
+        causes(&self.desk.run(&self.line(&self.server.url(), options)))
+    }
+
+    fn finds(&self, cause: &str, options: &str) {
+        let found = self.causes(options);
+        assert!(is_among(&found, &[cause]), "{}, {options}: {cause} is not among {found:#?}", self.kind.engine);
+    }
+}
+
+/// The causes of the last test of a run.
+fn causes(run: &Done) -> Vec<Value> {
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = run.json();
+    crate::support::assert_run_schema(&run);
+    run["tests"].as_array().unwrap().last().unwrap()["limiters"].as_array().unwrap().clone()
+}
+
+/// One of these causes, with evidence and an experiment.
+fn is_among(found: &[Value], causes: &[&str]) -> bool {
+    let is_it = |limit: &&Value| causes.iter().any(|cause| limit["cause"] == *cause);
+    let said = |limit: &Value, name: &str| limit[name].as_str().is_some_and(|text| text.len() > 5);
+    found.iter().find(is_it).is_some_and(|limit| said(limit, "evidence") && said(limit, "experiment"))
+}
+
+/// Processes that keep processors busy, as long as this lives.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn new() -> Busy {
+        let count = 2 * std::thread::available_parallelism().unwrap().get();
+        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
+        Busy((0..count).map(|_| spin()).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for process in &mut self.0 {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// A workload of our own: every job updates the same row and holds it for some milliseconds.
+fn hot_row(desk: &Desk) -> PathBuf {
+    let folder = desk.path("own/workloads/hot");
+    std::fs::create_dir_all(&folder).unwrap();
+    let group = "id = 'HOT'\ntitle = 'hot rows'\nabout = 'Jobs that fight for a row.'\n[[workload]]\nid = 'HOT-ROW'\n\
+        title = 'update the same row, commit'\nabout = 'All jobs want one row.'\nrevision = 1\ntables = ['small']\nwarm = ['small']\n\
+        commits = true\nkpm = { value = 'ops', unit = 'tps', better = 'higher' }\nclient = [{ commit = 'block', steps = ['touch', 'linger'] }]\n\
+        undrivable = { database = 'a client drives it' }\n\
+        contract = [{ what = 'rows', per = 'ops', min = 1, max = 2, because = 'an op is one row' }]\n";
+    std::fs::write(folder.join("group.toml"), group).unwrap();
+    // The row stays locked for a while, also where a commit gives it free before the log is synced.
+    for (engine, sleep) in [("postgres", "pg_sleep"), ("mariadb", "sleep")] {
+        let sql = format!(
+            "-- name: HOT-ROW.touch\nupdate {{{{small}}}} set status = status + 1 where id = 1\n\n\
+             -- name: HOT-ROW.linger\nselect {sleep}(0.003)\n"
+        );
+        std::fs::write(folder.join(format!("{engine}.sql")), sql).unwrap();
+    }
+    desk.path("own")
+}
+
+/// Between a client and the server at `to`: hands on what it hears, answers of the server late.
+fn slow_way(at: &Path, to: PathBuf) {
+    let listener = UnixListener::bind(at).unwrap();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let Ok(server) = UnixStream::connect(&to) else { return };
+            let (to_server, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || hand_on(client, to_server, Duration::ZERO));
+            std::thread::spawn(move || hand_on(server, to_client, SLOW_NETWORK));
+        }
+    });
+}
+
+fn hand_on(mut from: UnixStream, mut to: UnixStream, delay: Duration) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        std::thread::sleep(delay);
+        if to.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+}
+
+#[test]
+fn commits_wait_for_the_log_and_for_a_row_that_all_want() {
+    for kind in KINDS {
+        let bench = Bench::new(kind, &[]);
+        bench.finds("log-sync", "--workload LGWR-LAT --jobs 2");
+        let own = hot_row(&bench.desk).display().to_string();
+        bench.finds("row-lock", &format!("--catalog {own} --workload HOT-ROW --jobs 6"));
+    }
+}
+
+#[test]
+fn a_job_by_itself_and_many_use_up_processors_unless_others_have_them() {
+    for kind in KINDS {
+        let bench = Bench::new(kind, &[]);
+        in_a_calm_moment(|| {
+            let found = bench.causes("--workload SRV-QUERY1 --jobs 1");
+            assert!(is_among(&found, &["one-thread", "neighbours"]), "{}: {found:#?}", kind.engine);
+        });
+        in_a_calm_moment(|| {
+            let found = bench.causes("--workload SRV-QUERY1 --jobs 8");
+            assert!(is_among(&found, &["cpu", "neighbours"]), "{}: {found:#?}", kind.engine);
+        });
+        let _busy = Busy::new();
+        bench.finds("neighbours", "--workload SRV-QUERY1 --jobs 4");
+    }
+}
+
+#[test]
+fn a_cache_that_is_too_small_makes_jobs_wait_for_reads() {
+    for kind in KINDS {
+        let bench = Bench::new(kind, kind.small_cache);
+        bench.finds("read", "--workload STO-RANDOM --jobs 2 --size 0.05");
+    }
+}
+
+#[test]
+fn a_log_that_is_too_small_makes_checkpoints_follow_one_another() {
+    for kind in KINDS {
+        let bench = Bench::new(kind, kind.small_log);
+        bench.finds("checkpoint", "--workload LGWR-THR --jobs 2 --duration 8s");
+    }
+}
+
+#[test]
+fn sessions_wait_for_a_client_without_processors() {
+    for kind in KINDS {
+        let bench = Bench::new(kind, &[]);
+        let _busy = Busy::new();
+        let line = bench.line(&bench.server.url(), "--workload SRV-QUERY1 --drive client --jobs 4");
+        let wanted = bench.desk.command(&line);
+        let mut nice = Command::new("nice");
+        nice.args(["-n", "19"]).arg(wanted.get_program()).args(wanted.get_args());
+        nice.env_clear().envs(wanted.get_envs().filter_map(|(name, value)| Some((name, value?)))).stdin(Stdio::null());
+        let found = causes(&finished(nice, &line));
+        assert!(is_among(&found, &["client"]), "{}: {found:#?}", kind.engine);
+    }
+}
+
+#[test]
+fn sessions_wait_for_a_slow_network() {
+    for kind in KINDS {
+        let bench = Bench::new(kind, &[]);
+        let way = directory();
+        let at = way.path().join(Path::new(kind.socket).file_name().unwrap());
+        slow_way(&at, bench.home.path().join(kind.socket));
+        let line = bench.line(&kind.url(&at), "--workload SRV-QUERY1 --drive client --jobs 2");
+        let found = causes(&bench.desk.run(&line));
+        assert!(is_among(&found, &["network"]), "{}: {found:#?}", kind.engine);
+    }
+}
+
+#[test]
+fn a_ramp_says_where_its_limit_begins_and_a_page_what_to_try() {
+    let bench = Bench::new(KINDS[0], &[]);
+    bench.desk.run(&bench.line(&bench.server.url(), "--workload LGWR-LAT --jobs 1,2 --duration 1s")).ok();
+    let page = bench.desk.run("report test last:2").ok().stdout;
+    assert!(page.contains("\nLimiter\n") && page.contains("Next experiment") && page.contains("log-sync"), "{page}");
+    let page = bench.desk.run("report test last:2 --language de").ok().stdout;
+    assert!(page.contains("\nGrenze\n") && page.contains("Amdahls Gesetz"), "{page}");
+    let scaling = bench.desk.run("report scaling --format markdown").ok().stdout;
+    assert!(scaling.contains("| Limit |") && scaling.contains("log-sync"), "{scaling}");
+}
