@@ -135,12 +135,11 @@ fn hot_row(desk: &Desk) -> PathBuf {
         contract = [{ what = 'rows', per = 'ops', min = 1, max = 2, because = 'an op is one row' }]\n";
     std::fs::write(folder.join("group.toml"), group).unwrap();
     // The row stays locked for a while, also where a commit gives it free before the log is synced.
-    for (engine, sleep) in [("postgres", "pg_sleep"), ("mariadb", "sleep")] {
-        let sql = format!(
-            "-- name: HOT-ROW.touch\nupdate {{{{small}}}} set status = status + 1 where id = 1\n\n\
-             -- name: HOT-ROW.linger\nselect {sleep}(0.003)\n"
-        );
-        std::fs::write(folder.join(format!("{engine}.sql")), sql).unwrap();
+    let linger = |sleep: &str| format!("-- name: HOT-ROW.linger\nselect {sleep}\n");
+    let touch = "-- name: HOT-ROW.touch\nupdate {{small}} set status = status + 1 where id = 1\n\n";
+    std::fs::write(folder.join("common.sql"), format!("{touch}{}", linger("1"))).unwrap();
+    for (engine, sleep) in [("postgres", "pg_sleep(0.003)"), ("mariadb", "sleep(0.003)")] {
+        std::fs::write(folder.join(format!("{engine}.sql")), linger(sleep)).unwrap();
     }
     desk.path("own")
 }
