@@ -38,6 +38,7 @@ const MEASURED: &[&str] = &[
     "self_cpu_s",
     "self_cpu_user_s",
     "self_cpu_sys_s",
+    "self_wait_s",
     "watch_rounds",
     "watch_walk_s",
     "watch_late_s",
