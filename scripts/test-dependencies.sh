@@ -56,7 +56,8 @@ install_rocksdb() {
     install "MyRocks' ha_rocksdb.so" libsnappy1v5 liblz4-1 libzstd1 zlib1g
     unpacked=$(mktemp -d)
     (cd "$unpacked" && apt-get download -q mariadb-plugin-rocksdb && dpkg-deb --extract ./*.deb .)
-    as_root install -D -m 644 "$unpacked/usr/lib/mysql/plugin/ha_rocksdb.so" "$plugins/ha_rocksdb.so"
+    # Not our function of that name.
+    as_root env install -D -m 644 "$unpacked/usr/lib/mysql/plugin/ha_rocksdb.so" "$plugins/ha_rocksdb.so"
     rm -r "$unpacked"
 }
 
