@@ -50,6 +50,7 @@ pub(crate) fn result() -> TestResult {
         precision: None,
         latency: latency(200_000, 100_000),
         open: None,
+        beside: None,
         latency_stride: 1,
         job_figures: vec![job(1), job(2)],
         parts: vec![],

@@ -28,6 +28,10 @@ pub fn mean_service_s(tally: &Tally) -> Option<f64> {
 /// In base units: per second, or seconds.
 fn base_value(value: &KpmValue, result: &TestResult) -> Option<f64> {
     let when_done = |rate: f64| (result.window.ops > 0).then_some(rate);
+    let is_counted = matches!(value, KpmValue::Counter(_) | KpmValue::CounterBlocks(_));
+    if is_counted && result.beside.is_some() {
+        return None; // the counters are those of both
+    }
     match value {
         KpmValue::Units => when_done(result.units_per_s),
         KpmValue::Ops => when_done(result.ops_per_s),

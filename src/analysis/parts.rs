@@ -3,7 +3,10 @@
 
 use super::contract;
 use super::scope::OWN;
-use crate::model::{Claim, PartFigures, PartPlan, Reason, TestResult};
+use super::verdict::{JudgeContext, judge as judge_test};
+use crate::model::{
+    Background, Claim, PartFigures, PartPlan, Reason, ReasonCode, Selection, Sentence, Status, TestResult,
+};
 
 /// The reasons that follow from the contracts of the parts; none for a workload that is its own only part.
 pub fn judge(result: &TestResult, plans: &[PartPlan], engine: &str) -> Vec<Reason> {
@@ -12,6 +15,34 @@ pub fn judge(result: &TestResult, plans: &[PartPlan], engine: &str) -> Vec<Reaso
     }
     let parts = plans.iter().zip(&result.parts);
     parts.flat_map(|(plan, figures)| of_part(result, plan, figures, engine)).collect()
+}
+
+/// The reasons of a test beside which another workload ran: the database's counters hold the work of both, so that only claims
+/// about the jobs' own counts are judged, of either.
+pub fn judge_beside(
+    result: &TestResult,
+    selection: &Selection,
+    background: &Background,
+    context: &JudgeContext<'_>,
+) -> Vec<Reason> {
+    let own: Vec<Claim> = selection.workload.contract.iter().filter(|claim| is_of_own_counts(claim)).cloned().collect();
+    let mut reasons = judge_test(result, &own, &[], context).reasons;
+    let Some(beside) = &result.beside else { return reasons };
+    if let [plan] = background.selection.parts.as_slice() {
+        reasons.extend(of_part(result, plan, &beside.part, context.engine));
+    }
+    let (status, sentence) = match beside.covers_window {
+        true => (
+            Status::Conditional,
+            "measured beside {workload} with {jobs}, which did {rate} ops/s: no figure of the platform alone; the database's counters \
+             are those of both",
+        ),
+        false => (Status::Invalid, "{workload} with {jobs} did not run beside it over the whole window"),
+    };
+    let sentence = Sentence::new(sentence).with("workload", background.params()[0].1.as_str());
+    let sentence = sentence.with("rate", beside.part.ops_per_s);
+    reasons.push(Reason::new(status, ReasonCode::Beside, sentence.with("jobs", Sentence::jobs(beside.part.jobs))));
+    reasons
 }
 
 fn of_part(result: &TestResult, plan: &PartPlan, figures: &PartFigures, engine: &str) -> Vec<Reason> {
@@ -44,7 +75,7 @@ fn alone(result: &TestResult, plan: &PartPlan, figures: &PartFigures) -> TestRes
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Expr, JobCode, LatencySummary, Status, Tally};
+    use crate::model::{Expr, JobCode, LatencySummary, Tally};
 
     fn claim(what: &str, per: &str) -> Claim {
         let bound = Some(Expr("rpt".into()));

@@ -111,7 +111,8 @@ fn foreign_reads(result: &TestResult) -> Option<Reason> {
 fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
     let used = result.window_counters.get("self_cpu_s").filter(|_| !ctx.in_process && result.window_s > 0.0)?;
     let cores = used / result.window_s;
-    let available = f64::from(result.jobs.min(ctx.host_cpus));
+    let jobs = result.jobs + result.beside.as_ref().map_or(0, |beside| beside.part.jobs);
+    let available = f64::from(jobs.min(ctx.host_cpus));
     let sentence = Sentence::new("our own process used {share%} of the processor time that there is for {jobs}")
         .with("share", cores / available)
         .with("jobs", Sentence::jobs(result.jobs));

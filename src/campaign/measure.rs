@@ -274,14 +274,21 @@ impl Measuring<'_> {
             host_cpus: processors(),
             clock_step_s,
         };
-        let workload = &selection.workload;
-        let mut reasons = analysis::judge(&result, &workload.contract, &workload.crosscheck, &context).reasons;
+        let mut reasons = match &selection.background {
+            None => {
+                let workload = &selection.workload;
+                analysis::judge(&result, &workload.contract, &workload.crosscheck, &context).reasons
+            }
+            Some(background) => analysis::parts::judge_beside(&result, selection, background, &context),
+        };
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
         let device_per_s = self.device_per_s(&result);
         reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
         result.verdict = Verdict::from_reasons(reasons);
-        result.durability = durability::stamp(&result, device_per_s);
-        let commits = selection.parts.iter().any(|part| part.commits);
+        // What committed beside it counts in the same counters.
+        let is_alone = result.beside.is_none();
+        result.durability = durability::stamp(&result, device_per_s).filter(|_| is_alone);
+        let commits = is_alone && selection.parts.iter().any(|part| part.commits);
         result.lasting = commits.then(|| lasting::lasting(&result)).flatten();
         result
     }

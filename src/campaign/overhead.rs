@@ -58,6 +58,7 @@ pub(super) fn own_loop() -> Option<OwnLoop> {
         seed: 1,
         facts: &Facts::new(),
         rows: RowFunction { table_rows: 8000, seed: 1 },
+        wire: selection.wire,
     };
     let mut tail = Tail::default();
     database.run_job(&order, &mut tail).ok()?;
@@ -137,6 +138,8 @@ pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
         params: BTreeMap::new(),
         chosen: BTreeMap::new(),
         drive: Drive::Client,
+        wire: Default::default(),
+        background: None,
         parts: vec![part],
         tables: Vec::new(),
         ramp: Ramp::Fixed(vec![1]),

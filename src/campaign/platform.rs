@@ -8,7 +8,7 @@ use super::{Event, Request, Sink};
 use crate::engine::{self, Access, ConnectTo, Database, Engine};
 use crate::error::{Error, Result};
 use crate::fit::Limits;
-use crate::model::{Plan, Target};
+use crate::model::{Plan, Target, Transport};
 use crate::server::{self, FileLock, PrivateServer, StartOptions};
 
 /// What becomes of a private database at the end.
@@ -56,7 +56,8 @@ impl Platform {
                 file = Some(embedded);
             }
             Target::Private { .. } => {
-                let started = start_server(request, &to.settings, events)?;
+                let needs_port = plan.is_some_and(|plan| plan.travels_by(Transport::Tcp));
+                let started = start_server(request, (&to.settings, needs_port), events)?;
                 to.url = Some(started.url());
                 server = Some(started);
             }
@@ -130,7 +131,11 @@ impl Platform {
     }
 }
 
-fn start_server(request: &Request, settings: &BTreeMap<String, String>, events: &Sink<'_>) -> Result<PrivateServer> {
+fn start_server(
+    request: &Request,
+    (settings, needs_port): (&BTreeMap<String, String>, bool),
+    events: &Sink<'_>,
+) -> Result<PrivateServer> {
     let Target::Private { engine, data_dir, server_bin, port } = &request.target else {
         return Err(Error::usage("TARGET", "is not a private server"));
     };
@@ -138,7 +143,7 @@ fn start_server(request: &Request, settings: &BTreeMap<String, String>, events: 
     let options = StartOptions {
         data_dir: data_dir.clone(),
         server_bin: server_bin.clone(),
-        port: *port,
+        port: port.or_else(|| needs_port.then(server::free_port).flatten()),
         settings: settings.clone(),
     };
     let server = server::start(engine, &options)?;

@@ -87,11 +87,13 @@ pub(super) fn prepared<'p, T>(
     let prepare = |selection: &Selection, answers| {
         interruptible(&site, campaign.interrupt, || {
             lock.renew(&site)?;
-            if answers == Answers::Check {
-                answers::check(site.db, campaign.plan, selection, &facts(selection))?;
+            for selection in selection.with_background() {
+                if answers == Answers::Check {
+                    answers::check(site.db, campaign.plan, selection, &facts(selection))?;
+                }
+                warm(campaign, &site, selection)?;
+                read_in(campaign, &site, selection)?;
             }
-            warm(campaign, &site, selection)?;
-            read_in(campaign, &site, selection)?;
             evictor(campaign, &site, selection)
         })
     };
@@ -118,7 +120,9 @@ fn read_in(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> R
 
 /// What keeps the tables of a workload that is not cached out of the operating system's cache.
 fn evictor(campaign: &Campaign<'_>, site: &Site<'_>, selection: &Selection) -> Result<Evictor> {
-    Evictor::of(site, &tables(campaign, site, selection, &selection.workload.evict))
+    let of = |selection: &Selection| tables(campaign, site, selection, &selection.workload.evict);
+    let all: Vec<Table> = selection.with_background().flat_map(of).collect();
+    Evictor::of(site, &all)
 }
 
 /// The tables of a selection that are of these kinds.

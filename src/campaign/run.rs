@@ -14,8 +14,8 @@ use crate::engine::{self, Access};
 use crate::error::{Error, Kind, Result};
 use crate::fit;
 use crate::host::processors;
-use crate::model::params::ORG;
-use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus};
+use crate::model::params::{ORG, assignments};
+use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Transport};
 use crate::runner::Interrupt;
 use crate::store::{self, Store};
 
@@ -78,14 +78,46 @@ pub(super) fn with_last_words(result: Result<Ended>, platform: &mut Platform) ->
 /// # Errors
 /// Nothing is left to run without it, or a test that was asked for by name is not.
 pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'a, Plan>> {
-    match lacking(campaign.plan, platform) {
-        None => Ok(Cow::Borrowed(campaign.plan)),
+    let plan = match lacking(campaign.plan, platform) {
+        None => Cow::Borrowed(campaign.plan),
         Some(lacking) => {
             let plan = campaign.request.plan_without(campaign.catalog, &lacking)?;
             lacking.notes().iter().for_each(|note| (campaign.events)(Event::Note(note)));
-            Ok(Cow::Owned(plan))
+            Cow::Owned(plan)
         }
+    };
+    Transport::CHOICES
+        .into_iter()
+        .try_fold(plan, |plan, transport| reachable(plan, transport, platform, campaign.events))
+}
+
+/// The plan without what travels by a transport over which the server cannot be reached; a note says why.
+///
+/// # Errors
+/// Nothing is left to run without it.
+fn reachable<'a>(
+    plan: Cow<'a, Plan>,
+    transport: Transport,
+    platform: &Platform,
+    events: &Sink<'_>,
+) -> Result<Cow<'a, Plan>> {
+    if !plan.travels_by(transport) {
+        return Ok(plan);
     }
+    let Err(error) = platform.database.reach(transport) else { return Ok(plan) };
+    let mut plan = plan.into_owned();
+    let (gone, left) = plan.selections.drain(..).partition(|selection| selection.wire.transport == transport);
+    let gone: Vec<Selection> = gone;
+    plan.selections = left;
+    if plan.selections.is_empty() {
+        let place = format!("{} by transport={}", platform.label(), transport.name());
+        return Err(Error::target(place, error.message).advise("leave transport out, or give another"));
+    }
+    events(Event::Note(&format!("nothing is measured by transport={}: {}", transport.name(), error.message)));
+    let label =
+        |selection: &Selection| format!("{}:{}", selection.workload.id, assignments(&selection.wire.params(), ","));
+    plan.left_out.extend(gone.iter().map(|selection| (label(selection), error.message.clone())));
+    Ok(Cow::Owned(plan))
 }
 
 /// The plan as far as its jobs fit the platform; one line says what of it is left out.

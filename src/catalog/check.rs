@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result, quote};
 use crate::model::params::BATCH;
-use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Workload};
+use crate::model::{Bind, Expr, Facts, LEAST_KNOWN_S, Param, Part, Wire, Workload};
 
 use super::{Catalog, Entry, Suite, SuiteEntry, check_blocks, check_claims, parse_selection};
 
@@ -97,7 +97,9 @@ fn shape(workload: &Workload) -> Vec<String> {
     let tables = workload.tables.iter().chain(&workload.warm).chain(&workload.evict);
     expect(tables.into_iter().all(known), "tables are small and big");
     expect(chosen.clone().all(|table| TABLES.contains(&table.as_str())), "a parameter chooses small or big");
-    let used = |table: &String| workload.tables.contains(table) || chosen.clone().any(|chosen| chosen == table);
+    // The chosen one counts if it is among the tables: a parameter can so decide whether one is warmed or evicted at all.
+    let is_chosen = |table: &String| chooses && table == CHOSEN || chosen.clone().any(|chosen| chosen == table);
+    let used = |table: &String| workload.tables.contains(table) || is_chosen(table);
     expect(
         workload.warm.iter().chain(&workload.evict).all(used),
         "a table to warm or to evict is not among its tables",
@@ -131,8 +133,13 @@ fn allowed(param: &Param, value: &str) -> bool {
     value.parse().is_ok_and(fits)
 }
 
+/// What is wrong with fixed parameters: those of the workload, and of how statements travel, which every workload has.
 pub(super) fn fixed(workload: &Workload, params: &BTreeMap<String, String>) -> Option<String> {
-    params.iter().find_map(|(name, value)| match workload.params.iter().find(|param| param.name == *name) {
+    let mut own = params.clone();
+    if let Err(what) = Wire::take(&mut own) {
+        return Some(what);
+    }
+    own.iter().find_map(|(name, value)| match workload.params.iter().find(|param| param.name == *name) {
         None => Some(format!("{} has no parameter {name}", workload.id, name = quote(name))),
         Some(param) => (!allowed(param, value)).then(|| format!("{name}={value} is not allowed for {}", workload.id)),
     })

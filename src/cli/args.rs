@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 mod campaign;
 mod shared;
+mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -14,6 +15,7 @@ use crate::report::Language;
 
 pub use campaign::CampaignArgs;
 pub use shared::{DataArgs, LimitArgs, NameArgs, OutputArgs, SelectionArgs};
+pub use study::{InterferenceArgs, StudyArgs, SweepArgs};
 
 /// More ops per job are a typing error.
 const MOST_OPS: u64 = 1_000_000_000_000_000;
@@ -74,6 +76,15 @@ pub enum Command {
     /// Measure two sides in blocks, each a trial of both in random order, until it is known whether B differs from A
     /// (--format text|markdown|html|csv|json). Every trial is stored as a test of its side's run
     Campaign(Box<CampaignArgs>),
+    /// Measure what each layer between a client and the database costs a lookup: socket, TCP, text results, simple protocol
+    /// (--format as of reports). 'report layers' shows it again
+    Layers(Box<StudyArgs>),
+    /// Measure what workloads take from one another: each alone and beside each other one, with the consolidation factor of each
+    /// pair (--format as of reports). 'report interference' shows it again
+    Interference(Box<InterferenceArgs>),
+    /// Measure random reads of a growing part of a table: how large each cache is, and what passing it costs (--format as of
+    /// reports). 'report sweep' shows it again, and published figures over the size of the database
+    Sweep(Box<SweepArgs>),
     /// List workloads, suites, engines, reports, profiles or formats (--format text|json)
     List {
         #[arg(value_enum)]
@@ -359,6 +370,13 @@ pub struct RunArgs {
     /// With --rate auto: the promise, p99<5ms (p50, p90, p95, p99, p99.9 of the response time)
     #[arg(long, value_name = "PROMISE", requires = "rate")]
     pub slo: Option<Promise>,
+    /// Run a workload beside every test, on the same server: ID[:param=value,...]. Its rate is measured, too; figures of tests
+    /// beside another workload are conditional
+    #[arg(long, value_name = "ID", conflicts_with = "ops")]
+    pub beside: Option<String>,
+    /// With --beside: its jobs [default: 1]
+    #[arg(long, value_name = "N", requires = "beside", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub beside_jobs: Option<u32>,
     /// Run every test N times: each once, in an order shuffled by the seed, before any repeats. The median
     /// counts; from 3 on the interval is that of a further equal test [default: the suite's, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

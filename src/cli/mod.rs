@@ -46,6 +46,9 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Run(args) => commands::run::run(&context, &args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&context, &args),
         Command::Campaign(args) => commands::campaign::campaign(&context, &args),
+        Command::Layers(args) => commands::study::layers(&context, &args),
+        Command::Interference(args) => commands::study::interference(&context, &args),
+        Command::Sweep(args) => commands::study::sweep(&context, &args),
         Command::List { what, plan: None, .. } => commands::list::list(&context, what),
         Command::List { what, plan: Some(suite), engine } => {
             commands::list_plan::list(&context, what, &suite, engine.as_deref())

@@ -103,6 +103,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
             ArrivalsArg::Uniform => Arrivals::Uniform,
         },
         promise: args.slo,
+        beside: args.beside.clone().map(|workload| (workload, args.beside_jobs.unwrap_or(1))),
         repeat: args.repeat,
         redo_disturbed: args.redo_disturbed.unwrap_or(0),
         time_scale: time_scale(args)?,

@@ -13,7 +13,7 @@ use secrecy::SecretString;
 
 use crate::error::{Error, Kind};
 use crate::model::rows::RowFunction;
-use crate::model::{Capabilities, Counters, Drive, Facts, JobCode, Tally, Target};
+use crate::model::{Capabilities, Counters, Drive, Facts, JobCode, Tally, Target, Transport, Wire};
 use crate::stats::LatencyHistogram;
 use crate::stats::arrivals::DueTimes;
 
@@ -161,6 +161,18 @@ pub trait Database: Send + Sync {
     fn lacking_org(&self) -> Option<(&'static str, &'static str)> {
         None
     }
+    /// Whether jobs can connect over `transport`.
+    ///
+    /// # Errors
+    /// Why they cannot.
+    fn reach(&self, transport: Transport) -> Result<(), EngineError> {
+        match transport {
+            Transport::Given | Transport::Process => Ok(()),
+            Transport::Socket | Transport::Tcp | Transport::Tls => {
+                Err(EngineError::new(ErrorClass::Other, "the database runs in our process: there is no connection"))
+            }
+        }
+    }
     /// Name of the method of `load_rows`, for the result: `copy-binary`, `prepared-insert`.
     fn load_method(&self) -> &'static str;
     /// Process ids whose CPU time belongs to the database on this host, if it is on this host and can be known.
@@ -241,6 +253,8 @@ pub struct JobOrder<'a> {
     pub facts: &'a Facts,
     /// Row function for bulk loads.
     pub rows: RowFunction,
+    /// How statements travel on the client drive.
+    pub wire: Wire,
 }
 
 /// One stretch of looping.

@@ -28,7 +28,8 @@ const OTHER_FILES_OF_SERVER: u64 = 16_384;
 
 /// Most jobs that a test of the plan has at once.
 pub fn most_jobs(plan: &Plan) -> u32 {
-    plan.selections.iter().map(|selection| selection.ramp.most_jobs()).max().unwrap_or(0)
+    let most = |selection: &Selection| selection.ramp.most_jobs() + selection.background_jobs();
+    plan.selections.iter().map(most).max().unwrap_or(0)
 }
 
 /// Sessions that a private server must take: those of the plan's jobs, or of loading with one for each processor, and ours.
@@ -141,7 +142,8 @@ fn within(plan: &Plan, limit: u32, reason: &str) -> Fitted {
     let mut fitted = Fitted { plan: plan.clone(), steps: Vec::new(), shortened: 0 };
     fitted.plan.selections.clear();
     for selection in &plan.selections {
-        let (ramp, gone) = selection.ramp.up_to(limit, selection.parts.len());
+        let own = limit.saturating_sub(selection.background_jobs());
+        let (ramp, gone) = selection.ramp.up_to(own, selection.parts.len());
         fitted.shortened += usize::from(gone.is_empty() && ramp.most_jobs() < selection.ramp.most_jobs());
         if !gone.is_empty() {
             fitted.steps.push((selection.label().to_string(), gone));

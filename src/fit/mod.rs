@@ -31,6 +31,8 @@ mod tests {
             params: Default::default(),
             chosen: Default::default(),
             drive: Drive::Client,
+            wire: Default::default(),
+            background: None,
             parts: vec![part; parts],
             tables: Vec::new(),
             ramp,

@@ -1,6 +1,6 @@
 //! What an engine can do and what its parts are called: declared by the engine, asked instead of its name.
 
-use super::Drive;
+use super::{Drive, Protocol, Transport, Wire};
 
 /// Style of positional placeholders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,9 @@ pub struct Capabilities {
     pub passwords: Option<PasswordSources>,
     /// A private server can be created from installed binaries.
     pub private_server: bool,
+    /// What carries its statements, and the forms that they have beside the usual one, prepared.
+    pub transports: &'static [Transport],
+    pub protocols: &'static [Protocol],
     /// The disclosed setting that holds the size of a block in bytes, for rates in bytes.
     pub block_setting: Option<&'static str>,
     /// Disclosed settings that decide what a commit, a cached block or a sort costs, for pages that have no room for all.
@@ -71,6 +74,13 @@ pub struct Capabilities {
 /// Table organisations that workloads may ask for. An engine has each of them or says why it lacks it; an engine may
 /// have a default of its own that is none of them.
 pub const ORGS: [&str; 8] = ["heap", "iot", "hash", "heap-list", "iot-list", "range-list", "range-hash", "lsm"];
+
+fn lacks_transport(in_process: bool) -> &'static str {
+    match in_process {
+        true => "the database runs in our process: there is no connection",
+        false => "the database is a server of its own, not in our process",
+    }
+}
 
 impl Capabilities {
     /// An embedded engine that a client drives, with tables of one kind and one writer.
@@ -90,6 +100,8 @@ impl Capabilities {
         url_schemes: &[],
         passwords: None,
         private_server: false,
+        transports: &[Transport::Process],
+        protocols: &[],
         block_setting: None,
         key_settings: &[],
     };
@@ -100,12 +112,23 @@ impl Capabilities {
         parallel_load: true,
         in_process: false,
         private_server: true,
+        transports: &Transport::OF_SERVERS,
         ..Capabilities::LEAST
     };
 
     /// The organisation of tables if none is chosen.
     pub fn default_org(&self) -> &'static str {
         self.orgs.first().copied().unwrap_or("default")
+    }
+
+    /// Why statements cannot travel so, if they cannot.
+    pub fn lacks_wire(&self, wire: Wire) -> Option<String> {
+        let (transport, protocol) = (wire.transport, wire.protocol);
+        if transport != Transport::Given && !self.transports.contains(&transport) {
+            return Some(lacks_transport(self.in_process).into());
+        }
+        let has = protocol == Protocol::Prepared || self.protocols.contains(&protocol);
+        (!has).then(|| format!("its protocol has no form {}", protocol.name()))
     }
 
     /// Why tables of this organisation cannot be had, if they cannot.

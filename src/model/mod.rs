@@ -20,6 +20,7 @@ mod test;
 pub mod verdict;
 pub mod waits;
 mod window;
+mod wire;
 pub mod workload;
 
 pub use capabilities::{Capabilities, PasswordSources, Placeholder};
@@ -28,14 +29,14 @@ pub use disclosure::{Disclosure, Effect};
 pub use expr::{Expr, Facts};
 pub use kpm::{Better, Kpm, KpmValue};
 pub use plan::{
-    BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection, TableRef, TestSpec,
+    Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection, TableRef, TestSpec,
 };
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
 pub use ramp::{AskedRamp, Ramp};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    DeviceSync, Durability, JobFigures, Lasting, LastingState, LatencySummary, LoadResult, Moment, OpenLoop, OwnLoop,
-    PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally, TestResult,
+    Beside, DeviceSync, Durability, JobFigures, Lasting, LastingState, LatencySummary, LoadResult, Moment, OpenLoop,
+    OwnLoop, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally, TestResult,
 };
 pub use sentence::Sentence;
 pub use target::Target;
@@ -43,4 +44,5 @@ pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
 pub use waits::{Activity, Event, EventCount, Profile, ProfileRow, SamplerCost, Seen, ServerLog, Waits};
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};
+pub use wire::{Protocol, Transport, Wire};
 pub use workload::{Alias, Answer, Bind, Claim, ClientBranch, Param, Part, Workload};

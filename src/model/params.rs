@@ -14,9 +14,18 @@ pub const UPDATE_PCT: &str = "update_pct";
 
 /// How the table is stored, by rows or by columns: figures of both stand in one table.
 pub const STORE: &str = "store";
+/// Rows of the active part of a table, from which keys are drawn: what a sweep varies.
+pub const ACTIVE_ROWS: &str = "active_rows";
+/// On the client drive: over what, and in which form, statements travel; every workload has them.
+pub const TRANSPORT: &str = "transport";
+pub const PROTOCOL: &str = "protocol";
 
-/// All of them; CONTRIBUTING.md tells what they mean.
-pub const RESERVED: [&str; 6] = [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT, STORE];
+/// Of a test beside which another workload ran: that workload, and its jobs.
+pub const BESIDE: &str = "beside";
+pub const BESIDE_JOBS: &str = "beside_jobs";
+
+/// Those that a selection may have; CONTRIBUTING.md tells what they mean.
+pub const RESERVED: [&str; 9] = [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT, STORE, ACTIVE_ROWS, TRANSPORT, PROTOCOL];
 
 /// `name=value` of each, with `between` in between.
 pub fn assignments<'a>(params: impl IntoIterator<Item = (&'a String, &'a String)>, between: &str) -> String {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Window, Workload};
+use super::params::{BESIDE, BESIDE_JOBS, assignments};
+use super::{Answer, Bind, Claim, Expr, Facts, Loop, Offer, Ramp, Transport, Window, Wire, Workload};
 
 /// Where the loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +181,10 @@ pub struct Selection {
     /// Those that differ from the engine's defaults: what a label shows.
     pub chosen: BTreeMap<String, String>,
     pub drive: Drive,
+    /// How its statements travel on the client drive.
+    pub wire: Wire,
+    /// What runs beside it while it is measured.
+    pub background: Option<Box<Background>>,
     /// Parts; jobs are dealt to them round robin (job j gets part (j-1) mod parts).
     pub parts: Vec<PartPlan>,
     /// Tables of the data set that it uses, those of its parts included.
@@ -193,7 +198,40 @@ pub struct Selection {
     pub hash: String,
 }
 
+/// A workload that runs, with jobs of its own, while another one is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Background {
+    pub selection: Selection,
+    pub jobs: u32,
+}
+
+impl Background {
+    /// What a test beside which it runs is called by: two that ran beside different ones are not the same.
+    pub fn params(&self) -> [(String, String); 2] {
+        let label = match assignments(&self.selection.chosen, ",") {
+            chosen if chosen.is_empty() => self.selection.label().to_string(),
+            chosen => format!("{}:{chosen}", self.selection.label()),
+        };
+        [(BESIDE.to_string(), label), (BESIDE_JOBS.to_string(), self.jobs.to_string())]
+    }
+}
+
 impl Selection {
+    /// It, and what runs beside it.
+    pub fn with_background(&self) -> impl Iterator<Item = &Selection> {
+        std::iter::once(self).chain(self.background.iter().map(|background| &background.selection))
+    }
+
+    /// Jobs that run beside its own.
+    pub fn background_jobs(&self) -> u32 {
+        self.background.as_ref().map_or(0, |background| background.jobs)
+    }
+
+    /// True if what runs beside it works on the same tables of its own: then they share numbers of jobs, and sequences.
+    pub fn is_beside_itself(&self) -> bool {
+        self.background.as_ref().is_some_and(|background| background.selection.workload.id == self.workload.id)
+    }
+
     /// How messages name it: the code under which it was asked for, else its id.
     pub fn label(&self) -> &str {
         self.asked_as.as_deref().unwrap_or(&self.workload.id)
@@ -232,6 +270,13 @@ pub struct Plan {
     pub selections: Vec<Selection>,
     /// Workloads left out with the reason: (id, reason).
     pub left_out: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// True if statements of it travel by this transport.
+    pub fn travels_by(&self, transport: Transport) -> bool {
+        self.selections.iter().any(|selection| selection.wire.transport == transport)
+    }
 }
 
 impl PartPlan {

@@ -159,6 +159,16 @@ pub struct PartFigures {
     pub latency: LatencySummary,
 }
 
+/// What ran beside a test, in its window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    #[serde(flatten)]
+    pub part: PartFigures,
+    pub drive: Drive,
+    /// Every job of it looped from before the window opened until after it closed.
+    pub covers_window: bool,
+}
+
 /// One measured test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
@@ -208,6 +218,9 @@ pub struct TestResult {
     /// Of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenLoop>,
+    /// Of a test that did not run alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// Every n-th op was timed (1 = all).
     pub latency_stride: u32,
     pub job_figures: Vec<JobFigures>,
@@ -533,6 +546,7 @@ impl TestResult {
             precision: None,
             latency: LatencySummary::default(),
             open: None,
+            beside: None,
             latency_stride: 1,
             job_figures: Vec::new(),
             parts: Vec::new(),

@@ -70,6 +70,7 @@ reason_codes! {
     Samples = "samples",
     Precision = "precision",
     Overload = "overload",
+    Beside = "beside",
     Repetitions = "repetitions",
     Tier = "tier",
     Threads = "threads",

@@ -1,6 +1,6 @@
 //! From a selection of workloads to a closed plan: parameters, drive, ramp and all SQL, before anything runs. Pure.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
     Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Plan, Precision, Promise, Selection, TableRef,
@@ -42,6 +42,10 @@ pub struct Request {
     pub suites: Vec<String>,
     /// Workloads as `ID[:param=value,...]`, after those of the suites.
     pub workloads: Vec<String>,
+    /// What runs beside every test, with so many jobs: `ID[:param=value,...]`.
+    pub beside: Option<(String, u32)>,
+    /// Further tests, each alone or beside another workload with so many jobs.
+    pub pairs: Vec<(SuiteEntry, Option<(String, u32)>)>,
     pub jobs: Option<AskedRamp>,
     pub drive: Option<Drive>,
     pub warmup_s: Option<f64>,
@@ -75,6 +79,8 @@ impl Request {
             capabilities,
             suites: Vec::new(),
             workloads: Vec::new(),
+            beside: None,
+            pairs: Vec::new(),
             jobs: None,
             drive: None,
             warmup_s: None,
@@ -131,7 +137,7 @@ pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
                 Some(reason) => plan.left_out.push((selection.workload.id, reason)),
             },
             Err(Refusal::Unavailable(id, reason)) if wish.suite.is_some() => {
-                plan.left_out.push((wish.entry.code.clone().unwrap_or(id), reason));
+                plan.left_out.push((wish.entry.code.clone().unwrap_or_else(|| wish.with_way(id)), reason));
             }
             Err(Refusal::Unavailable(id, reason)) => return Err(unavailable(wish.text(), &id, &reason, request)),
             Err(Refusal::Wrong(error)) => return Err(error),
@@ -147,7 +153,11 @@ pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
 fn empty_plan(catalog: &Catalog, request: &Request) -> Result<Plan> {
     let suites = request.suites.iter().map(|name| catalog.suite(name)).collect::<Result<Vec<_>>>()?;
     let ids: Vec<_> = suites.iter().map(|suite| suite.id.as_str()).collect();
-    let suite = if ids.is_empty() || !request.workloads.is_empty() { "custom".into() } else { ids.join("+") };
+    let suite = if ids.is_empty() || !request.workloads.is_empty() || !request.pairs.is_empty() {
+        "custom".into()
+    } else {
+        ids.join("+")
+    };
     let largest = suites.iter().filter_map(|suite| suite.size_gb).reduce(f64::max);
     let size_gb = request.size_gb.or(largest).unwrap_or(DEFAULT_SIZE_GB);
     let (tables, selections, left_out) = Default::default();

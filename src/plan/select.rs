@@ -2,8 +2,9 @@
 
 use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
 use crate::error::{Error, Result};
+use crate::model::params::{PROTOCOL, TRANSPORT, assignments};
 use crate::model::ramp::RAMP_FORMS;
-use crate::model::{Drive, Facts, Loop, PartPlan, Ramp, Selection, TableRef};
+use crate::model::{Background, Drive, Facts, Loop, PartPlan, Ramp, Selection, TableRef, Wire};
 
 use super::compile::{self, Target};
 use super::params::{self, Params};
@@ -14,6 +15,8 @@ pub(super) struct Wish<'a> {
     pub entry: SuiteEntry,
     /// What a suite wishes for and cannot have is left out; what is asked for by name is an error.
     pub suite: Option<&'a Suite>,
+    /// What runs beside it, with so many jobs.
+    pub beside: Option<&'a (String, u32)>,
 }
 
 impl Wish<'_> {
@@ -23,17 +26,35 @@ impl Wish<'_> {
     }
 }
 
+impl Wish<'_> {
+    /// The workload with the way of its statements, if the wish has one.
+    pub fn with_way(&self, id: String) -> String {
+        let way: Vec<_> =
+            self.entry.params.iter().filter(|(name, _)| [TRANSPORT, PROTOCOL].contains(&name.as_str())).collect();
+        if way.is_empty() { id } else { format!("{id}:{}", assignments(way, ",")) }
+    }
+}
+
 /// All wishes of the request in order.
-pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &Request) -> Result<Vec<Wish<'a>>> {
-    let mut wishes = Vec::new();
+pub(super) fn wishes<'a>(catalog: &'a Catalog, request: &'a Request) -> Result<Vec<Wish<'a>>> {
+    let (mut wishes, beside) = (Vec::new(), request.beside.as_ref());
     for name in &request.suites {
         let suite = catalog.suite(name)?;
         let tests = catalog.suite_tests(suite)?.into_iter();
-        wishes.extend(tests.map(|entry| Wish { entry, suite: Some(suite) }));
+        wishes.extend(tests.map(|entry| Wish { entry, suite: Some(suite), beside }));
     }
-    let named = |text: &String| SuiteEntry { workload: Some(text.clone()), ..SuiteEntry::default() };
-    wishes.extend(request.workloads.iter().map(|text| Wish { entry: named(text), suite: None }));
+    wishes.extend(request.workloads.iter().map(|text| Wish { entry: named(text), suite: None, beside }));
+    let pair = |(entry, beside): &'a (SuiteEntry, Option<(String, u32)>)| Wish {
+        entry: entry.clone(),
+        suite: None,
+        beside: beside.as_ref(),
+    };
+    wishes.extend(request.pairs.iter().map(pair));
     Ok(wishes)
+}
+
+fn named(text: &str) -> SuiteEntry {
+    SuiteEntry { workload: Some(text.to_string()), ..SuiteEntry::default() }
 }
 
 /// A test of a suite and what it would run, or why it would not.
@@ -59,8 +80,65 @@ pub fn candidates(catalog: &Catalog, request: &Request) -> Result<Vec<Candidate>
     wishes(catalog, request)?.into_iter().map(outcome).collect()
 }
 
-/// Compiles a wish.
+/// Compiles a wish, with what runs beside it.
 pub(super) fn selection(
+    catalog: &Catalog,
+    request: &Request,
+    size_gb: f64,
+    wish: &Wish<'_>,
+) -> std::result::Result<Selection, Refusal> {
+    let selection = alone(catalog, request, size_gb, wish)?;
+    match wish.beside {
+        None => Ok(selection),
+        Some((text, jobs)) => {
+            let background = background(catalog, request, size_gb, text)?;
+            with_background(selection, Background { selection: background, jobs: *jobs })
+        }
+    }
+}
+
+/// What is to run beside tests: in a closed loop, whatever they do.
+fn background(
+    catalog: &Catalog,
+    request: &Request,
+    size_gb: f64,
+    text: &str,
+) -> std::result::Result<Selection, Refusal> {
+    let request = Request { rate: None, promise: None, ops_per_job: None, ..request.clone() };
+    let wish = Wish { entry: named(text), suite: None, beside: None };
+    alone(catalog, &request, size_gb, &wish).map_err(|refusal| match refusal {
+        Refusal::Unavailable(id, reason) => {
+            let what = format!("{id} cannot run on {}: {reason}", request.engine);
+            Refusal::Wrong(Error::usage(format!("--beside {text}"), what))
+        }
+        Refusal::Wrong(error) => Refusal::Wrong(Error { place: format!("--beside {text}"), ..error }),
+    })
+}
+
+fn with_background(selection: Selection, background: Background) -> std::result::Result<Selection, Refusal> {
+    if selection.window.ops_per_job().is_some() {
+        let what = format!("{} is fixed work, whose end nobody knows beforehand", selection.label());
+        return Err(Error::usage("--beside", what).advise("give --duration").into());
+    }
+    let parts = background.selection.parts.len() as u32;
+    let jobs = background.jobs.div_ceil(parts) * parts;
+    let background = Background { jobs, ..background };
+    let named = |params: &Params| params.clone().into_iter().chain(background.params()).collect::<Params>();
+    let (params, chosen) = (named(&selection.params), named(&selection.chosen));
+    let mut tables = [selection.tables.clone(), background.selection.tables.clone()].concat();
+    tables.sort();
+    tables.dedup();
+    let hash = hash::of_texts(
+        selection.workload.revision,
+        &params,
+        [selection.hash.as_str(), background.selection.hash.as_str()].into_iter(),
+        16,
+    );
+    Ok(Selection { params, chosen, tables, hash, background: Some(Box::new(background)), ..selection })
+}
+
+/// Compiles a wish alone.
+fn alone(
     catalog: &Catalog,
     request: &Request,
     size_gb: f64,
@@ -69,7 +147,8 @@ pub(super) fn selection(
     runnable(request, &wish.entry)?;
     let (name, given) = parse_selection(wish.text())?;
     let asked = catalog.find(&name)?;
-    let given = wish.entry.params.clone().into_iter().chain(given).collect();
+    let mut given = wish.entry.params.clone().into_iter().chain(given).collect();
+    let wire = Wire::take(&mut given).map_err(|what| Error::usage(place(wish), what))?;
     let params = asked.with(&given, &place(wish))?;
     let workload = &asked.entry.workload;
     let params = params::complete(workload, &request.engine, &params, &place(wish))?;
@@ -78,28 +157,42 @@ pub(super) fn selection(
         available(request, entry, params)?;
     }
     let looping = pace::looping(request)?;
-    let asked_drive = if looping == Loop::Closed { request.drive.or(wish.entry.drive) } else { Some(Drive::Client) };
+    let needs_client = looping != Loop::Closed || wire != Wire::default();
+    let asked_drive = if needs_client { Some(Drive::Client) } else { request.drive.or(wish.entry.drive) };
+    travels(request, wire, &workload.id)?;
     let drive = choose_drive(request, asked_drive, workload.id.as_str(), &parts)?;
     let target = Target { engine: &request.engine, capabilities: &request.capabilities, drive, size_gb };
     let harness = catalog.harness(&request.engine);
     let compiled = parts.iter().map(|(entry, params)| compile::part(&target, &harness, entry, params));
     let compiled = compiled.collect::<Result<Vec<PartPlan>>>()?;
     let facts = work_facts(asked.entry, &params, size_gb);
+    let chosen = params::chosen(workload, &request.engine, &params).into_iter().chain(wire.params()).collect();
     let tables = tables(request, asked.entry, &params, &parts);
+    let all_params = params.clone().into_iter().chain(wire.params()).collect();
     Ok(Selection {
-        hash: hash::of_parts(workload.revision, &params, &compiled),
+        hash: hash::of_parts(workload.revision, &all_params, &compiled),
         ramp: ramp(request, wish)?.for_parts(compiled.len()),
         workload: values::with_tables(workload, &params),
         asked_as: wish.entry.code.clone().or_else(|| asked.alias.map(str::to_string)),
-        chosen: params::chosen(workload, &request.engine, &params),
-        params,
+        chosen,
+        params: all_params,
         drive,
+        wire,
+        background: None,
         parts: compiled,
         looping,
         window: pace::window(request, &wish.entry, wish.suite, &facts)?,
         repeat: request.repeat.or(wish.entry.repeat).unwrap_or(1),
         tables,
     })
+}
+
+/// Refuses a way of statements that the engine has not, or that they do not go from inside the database.
+fn travels(request: &Request, wire: Wire, id: &str) -> std::result::Result<(), Refusal> {
+    let inside = request.drive == Some(Drive::Database) && wire != Wire::default();
+    let inside = inside.then(|| "transport and protocol are those of the client drive".to_string());
+    let reason = inside.or_else(|| request.capabilities.lacks_wire(wire));
+    reason.map_or(Ok(()), |reason| Err(Refusal::Unavailable(id.to_string(), reason)))
 }
 
 /// The ramp that the request gives, else the suite, on the processors of the target's host.

@@ -103,7 +103,9 @@ fn described(selection: &Selection) -> Value {
     json!({
         "workload": selection.workload.id, "revision": selection.workload.revision, "asked_as": selection.asked_as,
         "params": selection.params, "drive": selection.drive, "ramp": selection.ramp, "window": selection.window,
-        "repeat": selection.repeat,
+        "repeat": selection.repeat, "beside": selection.background.as_ref().map(|background| json!({
+            "jobs": background.jobs, "selection": described(&background.selection),
+        })),
         "hash": selection.hash, "sql": sql.collect::<Vec<_>>(),
         "contract": selection.workload.contract, "crosscheck": selection.workload.crosscheck,
     })

@@ -10,9 +10,11 @@ pub mod datasheet;
 pub mod document;
 pub mod format;
 pub mod heatmap;
+pub mod interference;
 pub mod kpm;
 pub mod kpm_columns;
 mod lasting;
+pub mod layers;
 mod open_loop;
 pub mod page;
 pub mod platform;
@@ -25,7 +27,9 @@ pub mod scaling;
 pub mod shade;
 mod spread;
 mod stores;
+mod study;
 pub mod summary;
+pub mod sweep;
 mod test_charts;
 pub mod test_page;
 mod test_waits;
@@ -190,6 +194,9 @@ pub const REPORTS: &[&dyn Report] = &[
     &heatmap::HeatmapReport,
     &ramp_charts::RampReport,
     &scaling::ScalingReport,
+    &layers::LayersReport,
+    &interference::InterferenceReport,
+    &sweep::SweepReport,
     &platform::PlatformReport,
     &points::PointsReport,
     &price::PriceReport,

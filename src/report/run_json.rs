@@ -140,6 +140,8 @@ struct Test<'a> {
     offered_per_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     due: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beside: Option<BesideIt<'a>>,
     errors: u64,
     errors_by_class: BTreeMap<String, u64>,
     first_error: Option<&'a str>,
@@ -165,6 +167,35 @@ struct Test<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     server_log: Option<&'a ServerLog>,
     published: Option<&'a Published>,
+}
+
+/// What ran beside a test.
+#[derive(Serialize)]
+struct BesideIt<'a> {
+    workload: &'a str,
+    params: &'a BTreeMap<String, String>,
+    jobs: u32,
+    drive: Drive,
+    ops: u64,
+    ops_per_s: f64,
+    mean_us: Option<f64>,
+    covers_window: bool,
+}
+
+impl<'a> BesideIt<'a> {
+    fn of(beside: &'a model::Beside) -> Self {
+        let model::PartFigures { workload, params, jobs, tally, ops_per_s, latency, .. } = &beside.part;
+        BesideIt {
+            workload,
+            params,
+            jobs: *jobs,
+            drive: beside.drive,
+            ops: tally.ops,
+            ops_per_s: *ops_per_s,
+            mean_us: latency.mean_us,
+            covers_window: beside.covers_window,
+        }
+    }
 }
 
 impl<'a> Test<'a> {
@@ -211,6 +242,7 @@ impl<'a> Test<'a> {
             response_time_us: open.map(|open| ServiceTime::of(&open.response)),
             offered_per_s: open.map(|open| open.offer.per_s),
             due: open.map(|open| open.due),
+            beside: result.and_then(|result| result.beside.as_ref()).map(BesideIt::of),
             errors: window.error_count(),
             errors_by_class: window.errors,
             first_error: result.and_then(|result| result.first_error.as_deref()),

@@ -6,8 +6,8 @@ use super::log::{JobLog, Second, SliceLog};
 use super::samples::Samples;
 use super::sessions::SessionLog;
 use crate::model::{
-    Counters, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop, PartFigures, PartPlan, Precision,
-    SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
+    Background, Beside, Counters, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop, PartFigures, PartPlan,
+    Precision, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::batch_means::mean_interval;
@@ -17,10 +17,18 @@ use crate::stats::summary::Quantiles;
 /// Jobs whose ops per sample differ by less than this factor are sampled alike.
 const ALIKE: f64 = 1.5;
 
+/// What runs beside a test may be missing for so much of its window.
+const UNCOVERED: f64 = 0.01;
+
 /// What the coordinator and the jobs left behind.
+#[derive(Default)]
 pub struct Raw {
     /// Per job, in order of job numbers: index of its part and its log.
     pub jobs: Vec<(usize, JobLog)>,
+    /// The same of the jobs beside them.
+    pub background: Vec<(usize, JobLog)>,
+    /// When the window was to open and to close, in s since the gate.
+    pub edges_s: (f64, f64),
     /// What ops took in each second since the gate.
     pub seconds: Vec<Second>,
     /// Ops of all jobs per point of the window.
@@ -55,7 +63,10 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
     let mut series = series(&raw, &units_per_op, open_s, close_s);
     raw.sessions.spread(&mut series);
     let precision = selection.window.precision();
+    let background = selection.background.as_deref();
+    let beside = background.map(|background| beside(background, &raw)).transpose()?;
     Ok(TestResult {
+        beside,
         window_s: close_s - open_s,
         total_s: raw.total_s,
         total: total_tally(&raw.jobs),
@@ -79,6 +90,36 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         facts: with_own_facts(raw.facts, &selection.parts),
         snapshots: raw.snapshots,
         ..TestResult::unmeasured(spec, raw.started_at)
+    })
+}
+
+/// What ran beside the test: its figures in the window, and whether it was there all the time.
+fn beside(background: &Background, raw: &Raw) -> Result<Beside, String> {
+    let selection = &background.selection;
+    let units = selection.parts.iter().map(|part| part_units(part, &raw.facts)).collect::<Result<Vec<_>, _>>()?;
+    let jobs = job_figures(&raw.background, &units);
+    let tally = merged(jobs.iter().map(|job| &job.tally));
+    let latency = latency_of(raw.background.iter().map(|(_, log)| log), &tally);
+    let (open_s, close_s) = raw.edges_s;
+    // Without a warm-up threads start a moment after the gate opened.
+    let moment_s = UNCOVERED * (close_s - open_s);
+    let is_there = |log: &JobLog| match (log.slices.first(), log.slices.last()) {
+        (Some(first), Some(last)) => first.start_s <= open_s + moment_s && last.end_s + moment_s >= close_s,
+        _ => false,
+    };
+    Ok(Beside {
+        part: PartFigures {
+            workload: selection.workload.id.clone(),
+            params: selection.params.clone(),
+            chosen: selection.chosen.clone(),
+            jobs: background.jobs,
+            ops_per_s: jobs.iter().map(|job| rate(job.tally.ops as f64, job)).sum(),
+            units_per_s: jobs.iter().map(|job| rate(job.units, job)).sum(),
+            latency: LatencySummary { buckets: Vec::new(), ..latency },
+            tally,
+        },
+        drive: selection.drive,
+        covers_window: raw.background.iter().all(|(_, log)| is_there(log)),
     })
 }
 
@@ -344,6 +385,40 @@ mod tests {
     }
 
     #[test]
+    fn what_runs_beside_must_be_there_for_the_whole_window() {
+        use crate::model::{Better, Drive, JobCode, Kpm, KpmValue, Loop, Ramp, Selection, Window, Workload};
+        let code = JobCode::Bulk { table: "t".into(), batch: 1 };
+        let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
+        let selection = Selection {
+            workload: Workload::bare("BESIDE", "beside", kpm),
+            asked_as: None,
+            params: Default::default(),
+            chosen: Default::default(),
+            drive: Drive::Client,
+            wire: Default::default(),
+            background: None,
+            parts: vec![PartPlan::bare("BESIDE", code)],
+            tables: Vec::new(),
+            ramp: Ramp::Fixed(vec![1]),
+            looping: Loop::Closed,
+            window: Window::time(1.0, 2.0),
+            repeat: 1,
+            hash: String::new(),
+        };
+        let background = Background { selection, jobs: 2 };
+        let found = |second: Vec<SliceLog>| {
+            let first = vec![slice(0.0, 1.0, 50, false), slice(1.0, 3.1, 100, true)];
+            let raw = Raw { background: vec![job(first), job(second)], edges_s: (1.0, 3.0), ..Raw::default() };
+            let found = beside(&background, &raw).unwrap();
+            (found.part.tally.ops, found.covers_window)
+        };
+        assert_eq!(found(vec![slice(0.0, 1.0, 5, false), slice(1.0, 3.0, 10, true)]), (110, true));
+        assert_eq!(found(vec![slice(0.0, 1.0, 5, false), slice(1.0, 2.5, 10, true)]), (110, false), "it ended early");
+        assert_eq!(found(vec![slice(1.5, 3.0, 10, true)]), (110, false), "it began late");
+        assert_eq!(found(Vec::new()), (100, false));
+    }
+
+    #[test]
     fn the_total_counts_everything_and_errors_of_unfinished_slices() {
         let mut broken = job(vec![slice(0.0, 1.0, 5, false)]);
         broken.1.pending_errors.insert("deadlock".into(), 2);
@@ -355,6 +430,8 @@ mod tests {
     fn the_series_spreads_a_slice_over_the_seconds_it_covers() {
         let raw = Raw {
             jobs: vec![job(vec![slice(0.5, 2.5, 200, true)])],
+            background: Vec::new(),
+            edges_s: (1.0, 3.0),
             seconds: Vec::new(),
             points: Vec::new(),
             snapshots: Vec::new(),

@@ -14,9 +14,12 @@ use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
 use crate::engine::{Database, EngineError, ErrorClass, JobOrder, Session};
 use crate::model::rows::RowFunction;
-use crate::model::{Arrivals, Facts, Moment, TestResult, TestSpec};
+use crate::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
 use crate::sql;
 use crate::stats::arrivals::DueTimes;
+
+/// What the seed of a background's keys differs by.
+const BACKGROUND_SEED: u64 = 0x5eed;
 
 /// What a test needs from outside.
 pub struct TestContext<'a> {
@@ -73,11 +76,17 @@ enum Phase {
 
 /// Runs the setup or teardown statements of every part. A teardown goes on after an error and reports the first.
 fn provision(session: &mut dyn Session, spec: &TestSpec<'_>, phase: Phase) -> Result<(), EngineError> {
-    let mut first_error = Ok(());
-    for part in &spec.selection.parts {
+    let (mut first_error, mut done) = (Ok(()), Vec::new());
+    let crews = Crew::all(spec);
+    for (crew, part) in crews.iter().flat_map(|crew| crew.selection.parts.iter().map(move |part| (crew, part))) {
         let statements = if phase == Phase::Setup { part.setup_sql() } else { part.teardown_sql() };
         for statement in statements {
-            let result = session.execute(&sql::bind_late(&statement, spec.jobs)).map(drop);
+            let statement = sql::bind_late(&statement, crew.jobs);
+            if crews.len() > 1 && done.contains(&statement) {
+                continue; // two that share a table make it once
+            }
+            let result = session.execute(&statement).map(drop);
+            done.push(statement);
             match (result, phase) {
                 (Err(error), Phase::Setup) => return Err(error),
                 (result, _) => first_error = first_error.and(result),
@@ -95,28 +104,31 @@ fn measure(
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
     let schedule = Schedule::new(&spec.selection.window);
-    let gate = Gate::new(spec.jobs);
-    let seconds = SecondsLog::new(spec.jobs);
+    let crews = Crew::all(spec);
+    let gate = Gate::new(crews.iter().map(|crew| crew.size).sum());
+    let logs: Vec<SecondsLog> = crews.iter().map(|crew| SecondsLog::new(crew.size)).collect();
+    let seconds = &logs[0];
     let facts = test_facts(context.facts, spec.jobs);
     let started_at = jiff::Timestamp::now().to_string();
-    let mut coordinator = Coordinator::new(&gate, &schedule, &seconds, context.connect_timeout, probes, progress);
+    let mut coordinator = Coordinator::new(&gate, &schedule, seconds, context.connect_timeout, probes, progress);
     let (running, has_ended) = channel();
-    let (jobs, ended, sessions) = std::thread::scope(|scope| {
+    let (mut jobs, ended, sessions) = std::thread::scope(|scope| {
         let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
-        let threads: Vec<_> = (1..=spec.jobs)
-            .map(|job| {
-                let (gate, seconds, schedule, facts) = (&gate, &seconds, &schedule, &facts);
+        let each = crews.iter().zip(&logs).flat_map(|(crew, log)| (1..=crew.size).map(move |job| (crew, log, job)));
+        let threads: Vec<_> = each
+            .map(|(crew, log, job)| {
+                let (gate, schedule, facts) = (&gate, &schedule, &facts);
                 scope.spawn(move || {
-                    let due = due_times(spec, job, context.seed);
-                    let pacer = JobPacer::new(job, gate, seconds, schedule, (spec.selection.drive, due));
-                    run_job(context, spec, job, facts, pacer, gate)
+                    let due = if crew.is_background { None } else { due_times(spec, job, context.seed) };
+                    let pacer = JobPacer::new(job, gate, log, schedule, (crew.selection.drive, due));
+                    (crew.part(job), run_job(context, crew, job, facts, pacer, gate))
                 })
             })
             .collect();
         let ended = coordinator.conduct(context.interrupt, &|| context.database.cancel());
         drop(running);
-        let jobs = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect::<Vec<_>>();
-        (jobs, ended, sampler.join().unwrap_or_default())
+        let jobs = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
+        (jobs.collect::<Vec<_>>(), ended, sampler.join().unwrap_or_default())
     });
     coordinator.snapshot(Moment::End, ended.total_s);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
@@ -124,10 +136,13 @@ fn measure(
         coordinator.snapshot(Moment::Paid, ended.total_s);
     }
     let (snapshots, samples) = coordinator.into_readings();
+    let edges_s = (schedule.open_s(), schedule.close_s());
     let raw = Raw {
-        jobs: jobs.into_iter().enumerate().map(|(index, log)| (index % spec.selection.parts.len(), log)).collect(),
+        background: jobs.split_off(spec.jobs as usize),
+        jobs,
+        edges_s,
         points: seconds.points(schedule.open_s(), schedule.close_s()),
-        seconds: seconds.into_seconds(),
+        seconds: logs.into_iter().next().map(SecondsLog::into_seconds).unwrap_or_default(),
         snapshots,
         samples,
         sessions,
@@ -162,25 +177,58 @@ fn panicked() -> JobLog {
     JobLog { failure: Some(failure), ..JobLog::default() }
 }
 
+/// Jobs that run a selection: those of the test, or those beside them.
+struct Crew<'a> {
+    selection: &'a Selection,
+    size: u32,
+    /// The number of its first job, less 1; and the jobs that the numbers are of. A workload beside itself goes on counting.
+    after: u32,
+    jobs: u32,
+    is_background: bool,
+}
+
+impl<'a> Crew<'a> {
+    fn all(spec: &TestSpec<'a>) -> Vec<Crew<'a>> {
+        let (selection, size) = (spec.selection, spec.jobs);
+        let shared = if selection.is_beside_itself() { selection.background_jobs() } else { 0 };
+        let own = Crew { selection, size, after: 0, jobs: size + shared, is_background: false };
+        let background = selection.background.as_ref().map(|background| Crew {
+            selection: &background.selection,
+            size: background.jobs,
+            after: if shared > 0 { size } else { 0 },
+            jobs: if shared > 0 { size + shared } else { background.jobs },
+            is_background: true,
+        });
+        std::iter::once(own).chain(background).collect()
+    }
+
+    /// Index of the part that a job (from 1) runs.
+    fn part(&self, job: u32) -> usize {
+        (job as usize - 1) % self.selection.parts.len()
+    }
+}
+
 fn run_job(
     context: &TestContext<'_>,
-    spec: &TestSpec<'_>,
+    crew: &Crew<'_>,
     job: u32,
     facts: &Facts,
     mut pacer: JobPacer<'_>,
     gate: &Gate,
 ) -> JobLog {
-    let part = &spec.selection.parts[(job as usize - 1) % spec.selection.parts.len()];
+    let part = &crew.selection.parts[crew.part(job)];
     let mut facts = facts.clone();
     facts.extend(part.facts.clone());
     let order = JobOrder {
-        job,
-        jobs: spec.jobs,
+        job: crew.after + job,
+        jobs: crew.jobs,
         code: &part.code,
         session: &part.session,
-        seed: context.seed,
+        // Another workload must not draw the same keys in the same order.
+        seed: context.seed ^ if crew.is_background { BACKGROUND_SEED } else { 0 },
         facts: &facts,
         rows: context.rows,
+        wire: crew.selection.wire,
     };
     let _ended = EndOnDrop(gate);
     let result = context.database.run_job(&order, &mut pacer);
@@ -203,6 +251,9 @@ impl Drop for EndOnDrop<'_> {
 fn conclude(context: &TestContext<'_>, spec: &TestSpec<'_>, raw: Raw, ended: &Ended) -> Outcome {
     if let Some(failure) = raw.jobs.iter().find_map(|(_, log)| log.failure.clone()) {
         return Outcome::Failed(failure);
+    }
+    if let Some(failure) = raw.background.iter().find_map(|(_, log)| log.failure.clone()) {
+        return Outcome::Failed(EngineError { message: format!("what ran beside it: {}", failure.message), ..failure });
     }
     let window_opened = raw.snapshots.iter().any(|snapshot| snapshot.moment == Moment::WindowOpen);
     if ended.interrupted && !window_opened {

@@ -219,6 +219,12 @@ fn refuse_ours(settings: &BTreeMap<String, String>, ours: &[(&str, String)]) -> 
     })
 }
 
+/// A TCP port of the loopback interface on which nobody listens now.
+pub fn free_port() -> Option<u16> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).ok()?;
+    listener.local_addr().ok().map(|address| address.port())
+}
+
 /// Fails if something listens on `port` of the loopback interface.
 fn check_port(port: Option<u16>) -> Result<()> {
     let Some(port) = port else { return Ok(()) };

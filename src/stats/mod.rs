@@ -2,6 +2,7 @@
 
 pub mod arrivals;
 pub mod batch_means;
+pub mod cliffs;
 pub mod histogram;
 pub mod keys;
 mod least_squares;

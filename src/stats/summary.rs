@@ -67,6 +67,21 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
+/// Ends of an interval that holds the median of what the values are drawn from with 95 % at least, whatever their distribution:
+/// two of the values, by the binomial distribution of how many lie below the median (sign test). Absent with fewer than 6.
+pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (mut below, mut term, mut outside) = (0.0, 0.5_f64.powi(sorted.len() as i32), 0);
+    while below + term <= 0.025 {
+        below += term;
+        outside += 1;
+        term *= (sorted.len() - outside + 1) as f64 / outside as f64;
+    }
+    let last = sorted.len().checked_sub(outside)?;
+    (outside > 0).then(|| (sorted[outside - 1], sorted[last]))
+}
+
 /// Variance of a sample (divisor n - 1); absent with fewer than two values.
 pub fn variance(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
@@ -94,6 +109,17 @@ pub fn two_sided_p(t: f64, freedom: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_of_a_median_is_that_of_the_tables() {
+        // Ranks of the sign test's interval, 95 % (W. J. Conover, "Practical Nonparametric Statistics", table A3).
+        let ranks = |count: u32| median_interval(&(1..=count).map(f64::from).collect::<Vec<_>>());
+        assert_eq!((ranks(0), ranks(5)), (None, None));
+        assert_eq!(
+            [6, 8, 9, 10, 12, 20].map(|count| ranks(count).unwrap()),
+            [(1.0, 6.0), (1.0, 8.0), (2.0, 8.0), (2.0, 9.0), (3.0, 10.0), (6.0, 15.0),]
+        );
+    }
 
     fn histogram(samples: u64) -> LatencyHistogram {
         let mut histogram = LatencyHistogram::new();

@@ -272,7 +272,10 @@ fn client(sql: &str, commit: Commit) -> JobCode {
 
 fn run(database: &dyn Database, code: &JobCode, job: u32, script: &mut Script) -> Result<(), EngineError> {
     let facts = Facts::from([("rows".into(), 16_000.0)]);
-    database.run_job(&JobOrder { job, jobs: 2, code, session: &[], seed: 1, facts: &facts, rows: ROWS }, script)
+    database.run_job(
+        &JobOrder { job, jobs: 2, code, session: &[], seed: 1, facts: &facts, rows: ROWS, wire: Default::default() },
+        script,
+    )
 }
 
 #[test]
@@ -497,7 +500,16 @@ fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
             Acting(Script::new(&[50, 50]), &|| drop(database.session().unwrap().query(sever, &[]).unwrap()));
         let facts = Facts::from([("rows".into(), 16_000.0)]);
         let code = client(subject.lookup, Commit::None);
-        let order = JobOrder { job: 1, jobs: 1, code: &code, session: &[], seed: 1, facts: &facts, rows: ROWS };
+        let order = JobOrder {
+            job: 1,
+            jobs: 1,
+            code: &code,
+            session: &[],
+            seed: 1,
+            facts: &facts,
+            rows: ROWS,
+            wire: Default::default(),
+        };
         let error = database.run_job(&order, &mut acting).unwrap_err();
         assert_eq!(error.class, ErrorClass::Lost, "{}: {error}", subject.engine);
         assert_eq!(acting.0.tallies[0].ops, 50);

@@ -196,6 +196,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         precision: None,
         latency: latency(1e6 * f64::from(jobs) / ops_per_s, tally.ops),
         open: None,
+        beside: None,
         latency_stride: 16,
         job_figures: vec![JobFigures { job: 1, part: 0, tally: tally.clone(), units: 0.1, elapsed_s: window_s }],
         parts: vec![part(id, params, jobs, &tally, ops_per_s)],

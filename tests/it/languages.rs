@@ -9,7 +9,7 @@ use dbdyno::report::trials::TrialsReport;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests, Subject, compare};
 
 use crate::reports::{golden, input, one_test, rendered};
-use crate::{campaigns, fixture, heatmaps};
+use crate::{campaigns, fixture, heatmaps, studies};
 
 /// Words that no German sentence has. Fields of SQL, settings and names of workloads are not among them.
 const ENGLISH: &[&str] = &[
@@ -92,6 +92,9 @@ fn two_runs() -> Input {
 /// What a report shows of a kind of input.
 fn inputs(report: &dyn Report) -> Vec<Input> {
     match report.subject() {
+        Subject::Runs if report.name() == "layers" => vec![input(), studies::layers_input()],
+        Subject::Runs if report.name() == "sweep" => vec![input(), studies::sweep_input(), heatmaps::input()],
+        Subject::Runs if report.name() == "interference" => vec![input(), studies::interference_input()],
         Subject::Runs => vec![input(), two_runs(), heatmaps::input()],
         Subject::Tests => vec![one_test()],
         // The catalogue is written in English.

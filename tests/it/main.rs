@@ -53,6 +53,7 @@ mod small_disk;
 mod stalls;
 mod storage;
 mod store;
+mod studies;
 mod suites;
 mod summaries;
 mod support;

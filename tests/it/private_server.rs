@@ -165,7 +165,19 @@ fn branch(sql: &str, commit: Commit) -> JobCode {
 
 fn run<F: FnMut(u32)>(database: &dyn Database, code: &JobCode, pacer: &mut TestPacer<F>) -> Result<(), EngineError> {
     let facts = Facts::new();
-    database.run_job(&JobOrder { job: 1, jobs: 1, code, session: &[], seed: 42, facts: &facts, rows: ROWS }, pacer)
+    database.run_job(
+        &JobOrder {
+            job: 1,
+            jobs: 1,
+            code,
+            session: &[],
+            seed: 42,
+            facts: &facts,
+            rows: ROWS,
+            wire: Default::default(),
+        },
+        pacer,
+    )
 }
 
 /// One counter of pg_stat_*, after our sessions have ended.

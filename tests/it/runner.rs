@@ -55,6 +55,8 @@ fn selection(statement: &str, window: Window) -> Selection {
         params: BTreeMap::new(),
         chosen: Default::default(),
         drive: Drive::Client,
+        wire: Default::default(),
+        background: None,
         parts: vec![part],
         tables: Vec::new(),
         ramp: Ramp::Fixed(vec![1]),

@@ -262,7 +262,16 @@ fn the_recipe_of_an_engine_gives_a_planned_workload_that_runs() {
     let load = RowLoad { table: "small", rows, ids: 1..count + 1, note: None };
     database.load_rows(&load, &mut |_| true).unwrap();
     let facts = Facts::from([("small_rows".to_string(), count as f64)]);
-    let order = JobOrder { job: 1, jobs: 1, code: &part.code, session: &[], seed: 1, facts: &facts, rows };
+    let order = JobOrder {
+        job: 1,
+        jobs: 1,
+        code: &part.code,
+        session: &[],
+        seed: 1,
+        facts: &facts,
+        rows,
+        wire: Default::default(),
+    };
     let mut pacer = OneSlice { ops: Some(500), done: Vec::new() };
     database.run_job(&order, &mut pacer).unwrap();
     assert_eq!(pacer.done, [(500, 500)], "every op finds its row");

@@ -10,3 +10,6 @@ update {{big}} set status = status + 1 where id = :id
 
 -- name: STO-OFFLOAD.offload
 select id, quantity, amount from {{big}} where quantity = 7
+
+-- name: STO-ACTIVE.lookup
+select * from {{big}} where id = :id

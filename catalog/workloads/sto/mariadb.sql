@@ -80,3 +80,14 @@ execute immediate concat('flush tables {{prefix}}sto_write_', p_job, ' for expor
 execute immediate 'unlock tables';
 execute immediate concat('drop table {{prefix}}sto_write_', p_job);
 set v_commits = v_commits + 1;
+
+-- name: STO-ACTIVE.declare
+{{declare}}
+declare v_key bigint;
+
+-- name: STO-ACTIVE.body
+set v_key = 1 + (v_seed * {{active_rows}} >> 31);
+select id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler
+  into v_id, v_key25, v_key125, v_key320, v_region, v_booked_on, v_amount, v_quantity, v_status, v_code, v_filler
+  from {{big}} where id = v_key;
+set v_rows = v_rows + row_count();

@@ -86,3 +86,11 @@ execute 'drop table {{prefix}}sto_write_' || p_job;
 commit;
 v_rows := v_rows + v_count;
 v_commits := v_commits + 2;
+
+-- name: STO-ACTIVE.declare
+v_count bigint;
+
+-- name: STO-ACTIVE.body
+perform * from {{big}} where id = 1 + (v_seed * {{active_rows}} >> 31);
+get diagnostics v_count = row_count;
+v_rows := v_rows + v_count;

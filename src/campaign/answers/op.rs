@@ -54,6 +54,7 @@ fn drive(checking: &Checking<'_>) -> Result<Done> {
         seed: plan.seed,
         facts: checking.facts,
         rows: row_function(plan),
+        wire: checking.selection.wire,
     };
     let mut pacer = OneOp::default();
     checking.database.run_job(&order, &mut pacer).map_err(|error| checking.at(error))?;

@@ -17,3 +17,4 @@ pub mod runs;
 pub mod server;
 pub mod show;
 pub mod show_suite;
+pub mod study;

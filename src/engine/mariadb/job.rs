@@ -1,6 +1,7 @@
 //! The client drive, and the database drive: a stored procedure, one slice per call.
 //!
-//! On the client drive, prepared statements, one write and as few reads as possible per execution.
+//! On the client drive, prepared statements unless the text protocol is asked for, one write and as few reads as possible per
+//! execution.
 //!
 //! Each statement has its packet encoded once; an execution patches the values into it. Values go and come in binary
 //! form, as drivers do for prepared statements. Nothing is pipelined: each statement is answered before the next is
@@ -12,9 +13,10 @@ use super::reply::{self, Head};
 use super::session::MariaSession;
 use super::wire::{Wire, header};
 use crate::engine::client_loop::{ClientSession, Transaction};
+use crate::engine::remote::TextQuery;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, JobOrder, Pacer, RowLoad, Session};
-use crate::model::{BoundStatement, Routine};
+use crate::model::{BoundStatement, Protocol, Routine};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 /// Type of every value: `bigint`.
@@ -23,11 +25,13 @@ const VALUE_BYTES: usize = 8;
 /// Bytes of the columns rows, commits, seed in a binary row: marker, NULL bits of four columns, three numbers.
 const TRANSACTION_ROW: usize = 2;
 
-/// A prepared statement: its packet, ready to send but for the values.
-struct Prepared {
+/// A statement: its packet, ready to send but for the values.
+struct Statement {
     sql: String,
     packet: Vec<u8>,
     binds: usize,
+    /// Of the text protocol, whose packet is written anew.
+    text: Option<TextQuery>,
     /// The packet holds the types of the values; the server remembers them from the first execution on.
     typed: bool,
     id: u32,
@@ -36,17 +40,24 @@ struct Prepared {
 /// A job's session with its statements prepared.
 pub(super) struct JobSession {
     session: MariaSession,
-    statements: Vec<Prepared>,
+    statements: Vec<Statement>,
 }
 
 impl JobSession {
-    /// Prepares `statements`.
+    /// Makes `statements` ready in a form of the protocol.
     ///
     /// # Errors
     /// A statement that the server does not accept.
-    pub(super) fn prepare(mut session: MariaSession, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
+    pub(super) fn prepare(
+        mut session: MariaSession,
+        statements: &[&BoundStatement],
+        protocol: Protocol,
+    ) -> Result<Self, EngineError> {
         let wire = &mut session.wire;
-        let prepared = statements.iter().map(|statement| prepare(wire, &statement.sql, statement.binds.len()));
+        let prepared = statements.iter().map(|statement| match protocol {
+            Protocol::Simple => simple(&statement.sql, statement.binds.len()),
+            Protocol::Prepared | Protocol::PreparedText => prepare(wire, &statement.sql, statement.binds.len()),
+        });
         Ok(JobSession { statements: prepared.collect::<Result<_, _>>()?, session })
     }
 }
@@ -83,9 +94,15 @@ impl ClientSession for JobSession {
 }
 
 /// Prepares `sql` with `binds` parameters.
-fn prepare(wire: &mut Wire, sql: &str, binds: usize) -> Result<Prepared, EngineError> {
+fn prepare(wire: &mut Wire, sql: &str, binds: usize) -> Result<Statement, EngineError> {
     let id = reply::prepare(wire, sql, binds)?;
-    Ok(Prepared { sql: sql.to_owned(), packet: packet(id, binds, true), binds, typed: true, id })
+    Ok(Statement { sql: sql.to_owned(), packet: packet(id, binds, true), binds, text: None, typed: true, id })
+}
+
+/// A statement of the text protocol.
+fn simple(sql: &str, binds: usize) -> Result<Statement, EngineError> {
+    let text = Some(TextQuery::new(sql, binds)?);
+    Ok(Statement { sql: sql.to_owned(), packet: Vec::new(), binds, text, typed: false, id: 0 })
 }
 
 /// Encodes the packet of an execution with zeros as values.
@@ -108,10 +125,18 @@ fn packet(id: u32, binds: usize, typed: bool) -> Vec<u8> {
     out
 }
 
-impl Prepared {
-    /// Writes the values to the end of the packet.
+impl Statement {
+    /// Writes the values to the end of the packet, or the statement with its values.
     #[inline]
     fn patch(&mut self, binds: &[i64]) -> Result<(), EngineError> {
+        if let Some(text) = &self.text {
+            self.packet.clear();
+            self.packet.extend_from_slice(&[0, 0, 0, 0, reply::COM_QUERY]);
+            text.write(binds, &mut self.packet)?;
+            let head = header(self.packet.len() - 4, 0);
+            self.packet[..4].copy_from_slice(&head);
+            return Ok(());
+        }
         if binds.len() != self.binds {
             let message = format!("{} values for {} binds in: {}", binds.len(), self.binds, self.sql);
             return Err(error::statement(message));
@@ -124,11 +149,11 @@ impl Prepared {
     }
 }
 
-/// Runs a prepared statement; rows fetched, or rows changed by a statement that returns none.
+/// Runs a statement; rows fetched, or rows changed by a statement that returns none.
 #[inline]
 fn execute(
     wire: &mut Wire,
-    statement: &mut Prepared,
+    statement: &mut Statement,
     binds: &[i64],
     mut row: impl FnMut(&[u8]),
 ) -> Result<u64, EngineError> {
@@ -202,7 +227,8 @@ mod tests {
 
     #[test]
     fn values_stand_at_the_end_of_the_packet() {
-        let mut statement = Prepared { sql: String::new(), packet: packet(7, 2, true), binds: 2, typed: true, id: 7 };
+        let mut statement =
+            Statement { sql: String::new(), packet: packet(7, 2, true), binds: 2, text: None, typed: true, id: 7 };
         statement.patch(&[-5, 1 << 40]).unwrap();
         let mut expected = vec![0x17, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 8, 0, 8, 0];
         expected.extend_from_slice(&(-5_i64).to_le_bytes());
@@ -210,6 +236,17 @@ mod tests {
         assert_eq!(&statement.packet[4..], expected);
         assert_eq!(statement.packet[..4], [u8::try_from(expected.len()).unwrap(), 0, 0, 0]);
         assert!(statement.patch(&[1]).is_err());
+    }
+
+    #[test]
+    fn a_statement_of_the_text_protocol_is_written_anew_for_each_execution() {
+        let mut statement = simple("select ?", 1).unwrap();
+        for value in [12_345_i64, 7] {
+            statement.patch(&[value]).unwrap();
+            let text = format!("\x03select {value}");
+            assert_eq!(statement.packet[4..], *text.as_bytes());
+            assert_eq!(usize::from(statement.packet[0]), text.len());
+        }
     }
 
     #[test]

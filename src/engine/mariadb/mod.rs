@@ -11,12 +11,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine::cancel::Running;
-use crate::engine::remote::{Passwords, directory, sessions_left};
+use crate::engine::remote::{
+    Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, hosts_by, no_account, no_road, on_loopback, own_account,
+    own_password, sessions_left, tls_by,
+};
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
     Version, client_loop,
 };
-use crate::model::{Capabilities, Drive, JobCode, Placeholder};
+use crate::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
 
 mod connect;
 mod error;
@@ -70,6 +73,7 @@ impl Engine for MariaDb {
             lacking_orgs: LACKING_ORGS,
             url_schemes: url::SCHEMES,
             passwords: Some(url::SOURCES),
+            protocols: &[Protocol::Prepared, Protocol::Simple],
             block_setting: Some("innodb_page_size"),
             key_settings: &["innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "sync_binlog"],
             ..Capabilities::SERVER
@@ -78,7 +82,7 @@ impl Engine for MariaDb {
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let options = ClientOptions::of_user();
         let mut config = Config::parse(target.url()?, &options)?;
-        let passwords = Passwords::new(url::SOURCES, target.password.clone());
+        let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
         if config.wants_password {
             passwords.offer(options.password.clone());
         }
@@ -95,10 +99,13 @@ impl Engine for MariaDb {
         let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
         let has_rocksdb = session.query(&provision::sql("rocksdb")?, &[])?.scalar() == Some("1");
         let no_routines = ours.no_routines;
+        let is_ours = matches!(target.target, Target::Private { .. });
+        let roads = Roads::new(Road { config, passwords });
         Ok(Box::new(MariaDatabase {
-            config,
+            roads,
             options,
-            passwords,
+            is_local,
+            is_ours,
             version,
             no_routines,
             has_rocksdb,
@@ -128,9 +135,12 @@ fn check_version(text: &str) -> Result<Version, EngineError> {
 
 /// An open MariaDB server.
 struct MariaDatabase {
-    config: Config,
+    roads: Roads<Config>,
     options: ClientOptions,
-    passwords: Passwords,
+    /// It runs on this host.
+    is_local: bool,
+    /// It is a private server.
+    is_ours: bool,
     version: Version,
     /// Why there can be no stored routines, if there can be none.
     no_routines: Option<String>,
@@ -147,16 +157,78 @@ struct MariaDatabase {
 
 impl MariaDatabase {
     fn open_session(&self) -> Result<MariaSession, EngineError> {
-        let mut connection = connect(&self.config, &self.options, &self.passwords)?;
+        self.session_on(&self.roads.given)
+    }
+
+    fn road(&self, transport: Transport) -> Result<Arc<Road<Config>>, EngineError> {
+        // The account of ours on a private server is one for both.
+        let plain = (self.is_ours && transport == Transport::Tls).then(|| self.road(Transport::Tcp)).transpose()?;
+        self.roads.get(transport, || {
+            let given = self.roads.given.as_ref();
+            let hosts = hosts_by(&given.config.hosts, transport);
+            let road = match (plain.as_deref(), hosts.is_empty()) {
+                (Some(plain), _) => plain.clone(),
+                (None, false) => Road { config: Config { hosts, ..given.config.clone() }, ..given.clone() },
+                (None, true) => self.other_road(transport)?,
+            };
+            // From the URL: the plain road has none.
+            let tls = tls_by(&given.config.tls, transport);
+            let road = Road { config: Config { tls, ..road.config }, ..road };
+            self.session_on(&road).map(|_| road)
+        })
+    }
+
+    /// A road that the URL does not name: the server tells where it listens.
+    fn other_road(&self, transport: Transport) -> Result<Road<Config>, EngineError> {
+        let mut session = self.open_session()?;
+        let told = session.query(&provision::sql("addresses")?, &[])?;
+        let column = |at: usize| told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+        let given = self.roads.given.as_ref();
+        let with = |host: Host| Config { hosts: vec![host], ..given.config.clone() };
+        if transport == Transport::Socket {
+            let socket = Some(PathBuf::from(column(2))).filter(|path| self.is_local && path.exists());
+            let socket = socket.ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
+            return Ok(Road { config: with(Host::Socket(socket)), ..given.clone() });
+        }
+        if column(1) != "0" {
+            return Err(no_road("the server listens on no TCP port"));
+        }
+        let config = with(on_loopback(column(0))?);
+        if !self.is_ours {
+            return Ok(Road { config, ..given.clone() });
+        }
+        let password = own_password()?;
+        for block in ["account", "grant-account"] {
+            let made = session.execute(&provision::account_sql(block, &password)?);
+            made.map_err(|error| no_account(&error))?;
+        }
+        let config = Config { user: TCP_ACCOUNT.into(), wants_password: true, ..config };
+        Ok(Road { config, passwords: own_account(url::SOURCES, password) })
+    }
+
+    fn session_on(&self, road: &Road<Config>) -> Result<MariaSession, EngineError> {
+        let mut connection = connect(&road.config, &self.options, &road.passwords)?;
         set_up(&mut connection.wire)?;
         Ok(MariaSession::new(connection, &self.running))
     }
 
     fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
-        let mut session = self.open_session()?;
+        let mut session = self.session_on(self.road(job.wire.transport)?.as_ref())?;
         session.be_of_job(&self.jobs);
         job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
         Ok(session)
+    }
+}
+
+impl Drop for MariaDatabase {
+    /// Drops the account that was made for TCP.
+    fn drop(&mut self) {
+        if self.is_ours && self.roads.has(Transport::Tcp) {
+            let dropped = provision::account_sql("drop-account", "").map(|sql| (sql, self.open_session()));
+            if let Ok((sql, Ok(mut session))) = dropped {
+                let _ = session.execute(&sql); // a server that has ended takes it along
+            }
+        }
     }
 }
 
@@ -174,7 +246,9 @@ impl Database for MariaDatabase {
                 job::run_routine(&mut self.job_session(job)?, routine, job, pacer)
             }
             JobCode::Routine(_) | JobCode::Client { .. } | JobCode::Bulk { .. } => {
-                client_loop::drive(job, pacer, |statements| JobSession::prepare(self.job_session(job)?, statements))
+                let prepare =
+                    |statements: &[&_]| JobSession::prepare(self.job_session(job)?, statements, job.wire.protocol);
+                client_loop::drive(job, pacer, prepare)
             }
         }
     }
@@ -204,6 +278,9 @@ impl Database for MariaDatabase {
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         sessions_left(&mut self.open_session()?, &provision::sql("sessions")?)
+    }
+    fn reach(&self, transport: Transport) -> Result<(), EngineError> {
+        self.road(transport).map(drop)
     }
     fn load_method(&self) -> &'static str {
         "bulk-insert"

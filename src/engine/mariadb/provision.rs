@@ -3,7 +3,7 @@
 use super::reply;
 use super::session::MariaSession;
 use super::wire::Wire;
-use crate::engine::remote::own_sql;
+use crate::engine::remote::{TCP_ACCOUNT, own_sql};
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Everything of ours lives in this database (see `Capabilities::prefix`).
@@ -15,6 +15,11 @@ const NEEDED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DR
 const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
 const SQL: &str = include_str!("provision.sql");
+
+/// A statement about the account of ours that connects over TCP.
+pub(super) fn account_sql(block: &str, password: &str) -> Result<String, EngineError> {
+    own_sql(SQL, block, &[("database", DATABASE), ("user", TCP_ACCOUNT), ("password", password)])
+}
 
 /// A statement of ours.
 pub(super) fn sql(block: &str) -> Result<String, EngineError> {

@@ -61,3 +61,17 @@ from connected where @@session.max_user_connections > 0
 union all
 select 'open_files_limit', @@global.open_files_limit, 128, 'files of tables and logs', used
 from connected where @@global.open_files_limit > 0
+
+-- name: addresses
+-- TCP port, whether it listens on none, path of its Unix socket.
+select @@global.port, @@global.skip_networking, @@global.socket
+
+-- name: account
+-- For TCP, on a private server only.
+create or replace user {{user}}@'127.0.0.1' identified by '{{password}}'
+
+-- name: grant-account
+grant all on *.* to {{user}}@'127.0.0.1'
+
+-- name: drop-account
+drop user if exists {{user}}@'127.0.0.1'

@@ -7,7 +7,7 @@ use super::error::{self, ERROR};
 use super::wire::Wire;
 use crate::engine::{EngineError, Rows};
 
-const COM_QUERY: u8 = 3;
+pub(super) const COM_QUERY: u8 = 3;
 const COM_STMT_PREPARE: u8 = 0x16;
 const OK: u8 = 0;
 /// First byte of the packet after the last row.

@@ -1,4 +1,5 @@
-//! The client drive: prepared statements, one write and as few reads as possible per execution.
+//! The client drive: one write and as few reads as possible per execution; prepared statements unless the simple protocol is
+//! asked for.
 //!
 //! Each statement has its Bind, Execute and Sync messages encoded once; an execution patches the binds into them.
 //! Values go and come in binary form, as drivers for prepared statements do. Nothing is pipelined: each statement
@@ -13,45 +14,62 @@ use super::reply::affected_rows;
 use super::session::PgSession;
 use super::{copy, error};
 use crate::engine::client_loop::ClientSession;
+use crate::engine::remote::TextQuery;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
-use crate::model::BoundStatement;
+use crate::model::{BoundStatement, Protocol};
 
 /// Type number of `bigint`: the type of every bind.
 const INT8_OID: u32 = 20;
+/// Formats of values and results.
+const TEXT: i16 = 0;
 const BINARY: i16 = 1;
 /// Bytes of a bind in a Bind message: length and value.
 const BIND_BYTES: usize = 4 + 8;
 
-/// A prepared statement: its messages, ready to send but for the values.
-struct Prepared {
+/// A statement: its messages, ready to send but for the values.
+struct Statement {
     sql: String,
     messages: Vec<u8>,
-    /// Where the first value stands in `messages`; the others follow at every `BIND_BYTES`.
-    first_value: usize,
-    binds: usize,
+    values: Values,
 }
 
-/// A job's session with its statements prepared.
+/// Where the values of a statement go.
+enum Values {
+    /// The first stands there in the messages, the others follow at every `BIND_BYTES`.
+    Binary { first_value: usize, binds: usize },
+    /// Into the text of a Query message, which is written anew.
+    Text(TextQuery),
+}
+
+/// A job's session with its statements.
 pub(super) struct JobSession {
     session: PgSession,
-    statements: Vec<Prepared>,
-    begin: Prepared,
-    commit: Prepared,
+    statements: Vec<Statement>,
+    begin: Statement,
+    commit: Statement,
 }
 
 impl JobSession {
-    /// Prepares `statements`, and the statements of a transaction.
+    /// Makes `statements` ready in a form of the protocol, and those of a transaction.
     ///
     /// # Errors
     /// A statement that the server does not accept.
-    pub(super) fn prepare(mut session: PgSession, statements: &[&BoundStatement]) -> Result<Self, EngineError> {
-        let begin = prepare(&mut session, "begin", "begin", 0)?;
-        let commit = prepare(&mut session, "commit", "commit", 0)?;
-        let mut prepared = Vec::with_capacity(statements.len());
-        for (number, statement) in statements.iter().enumerate() {
-            prepared.push(prepare(&mut session, &format!("s{number}"), &statement.sql, statement.binds.len())?);
-        }
-        Ok(JobSession { session, statements: prepared, begin, commit })
+    pub(super) fn prepare(
+        mut session: PgSession,
+        statements: &[&BoundStatement],
+        protocol: Protocol,
+    ) -> Result<Self, EngineError> {
+        let mut ready = |name: &str, sql: &str, binds: usize| match protocol {
+            Protocol::Prepared => prepare(&mut session, name, sql, binds, BINARY),
+            Protocol::PreparedText => prepare(&mut session, name, sql, binds, TEXT),
+            Protocol::Simple => simple(sql, binds),
+        };
+        let (begin, commit) = (ready("begin", "begin", 0)?, ready("commit", "commit", 0)?);
+        let numbered = statements.iter().enumerate();
+        let statements = numbered
+            .map(|(number, statement)| ready(&format!("s{number}"), &statement.sql, statement.binds.len()))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(JobSession { session, statements, begin, commit })
     }
 }
 
@@ -75,55 +93,82 @@ impl ClientSession for JobSession {
     }
 }
 
-/// Prepares `sql` under `name` with `binds` parameters of type bigint.
-fn prepare(session: &mut PgSession, name: &str, sql: &str, binds: usize) -> Result<Prepared, EngineError> {
+/// Prepares `sql` under `name` with `binds` parameters of type bigint, results in the format `results`.
+fn prepare(
+    session: &mut PgSession,
+    name: &str,
+    sql: &str,
+    binds: usize,
+    results: i16,
+) -> Result<Statement, EngineError> {
     let wire = &mut session.wire;
     frontend::parse(name, sql, vec![INT8_OID; binds], &mut wire.output).map_err(|_| unsendable(sql))?;
     frontend::sync(&mut wire.output);
     wire.flush()?;
     wire.until_ready(sql, |_, _| Ok(()))?;
-    messages(name, sql, binds)
+    messages(name, sql, binds, results)
 }
 
 /// Encodes the messages of an execution with zeros as values.
-fn messages(name: &str, sql: &str, binds: usize) -> Result<Prepared, EngineError> {
+fn messages(name: &str, sql: &str, binds: usize, results: i16) -> Result<Statement, EngineError> {
     let mut out = BytesMut::new();
     let zero = |_, out: &mut BytesMut| {
         out.extend_from_slice(&[0; 8]);
         Ok(IsNull::No)
     };
-    frontend::bind("", name, [BINARY], 0..binds, zero, [BINARY], &mut out).map_err(|_| unsendable(sql))?;
+    frontend::bind("", name, [BINARY], 0..binds, zero, [results], &mut out).map_err(|_| unsendable(sql))?;
     // The values end before the list of result formats: a count and one format.
     let first_value = out.len() - 4 - binds * BIND_BYTES + 4;
     frontend::execute("", 0, &mut out).map_err(|_| unsendable(sql))?;
     frontend::sync(&mut out);
-    Ok(Prepared { sql: sql.to_owned(), messages: out.to_vec(), first_value, binds })
+    let values = Values::Binary { first_value, binds };
+    Ok(Statement { sql: sql.to_owned(), messages: out.to_vec(), values })
+}
+
+/// A statement of the simple protocol.
+fn simple(sql: &str, binds: usize) -> Result<Statement, EngineError> {
+    let values = Values::Text(TextQuery::new(sql, binds)?);
+    Ok(Statement { sql: sql.to_owned(), messages: Vec::new(), values })
 }
 
 fn unsendable(sql: &str) -> EngineError {
     EngineError::new(ErrorClass::Statement, format!("this statement cannot be sent: {sql}"))
 }
 
-impl Prepared {
+impl Statement {
     /// Writes the values into the messages.
     #[inline]
-    fn patch(&mut self, binds: &[i64]) -> Result<(), EngineError> {
-        if binds.len() != self.binds {
-            let message = format!("{} values for {} binds in: {}", binds.len(), self.binds, self.sql);
-            return Err(EngineError::new(ErrorClass::Statement, message));
+    fn patch(&mut self, given: &[i64]) -> Result<(), EngineError> {
+        match &self.values {
+            Values::Binary { first_value, binds } if given.len() == *binds => {
+                for (number, bind) in given.iter().enumerate() {
+                    let at = first_value + number * BIND_BYTES;
+                    self.messages[at..at + 8].copy_from_slice(&bind.to_be_bytes());
+                }
+                Ok(())
+            }
+            Values::Binary { binds, .. } => {
+                let message = format!("{} values for {binds} binds in: {}", given.len(), self.sql);
+                Err(EngineError::new(ErrorClass::Statement, message))
+            }
+            Values::Text(text) => {
+                // Tag and length, the text, a zero byte (PostgreSQL manual, "Message Formats", Query).
+                self.messages.clear();
+                self.messages.extend_from_slice(b"Q\0\0\0\0");
+                text.write(given, &mut self.messages)?;
+                self.messages.push(0);
+                let length = u32::try_from(self.messages.len() - 1).map_err(|_| unsendable(&self.sql))?;
+                self.messages[1..5].copy_from_slice(&length.to_be_bytes());
+                Ok(())
+            }
         }
-        for (number, bind) in binds.iter().enumerate() {
-            let at = self.first_value + number * BIND_BYTES;
-            self.messages[at..at + 8].copy_from_slice(&bind.to_be_bytes());
-        }
-        Ok(())
     }
 }
 
-/// Runs a prepared statement; rows fetched, or rows changed by a statement that returns none. The hot loop: it reads
+/// Runs a statement; rows fetched, or rows changed by a statement that returns none. The hot loop: it reads
 /// the answer itself, with no call per message.
 #[inline]
-fn execute(session: &mut PgSession, statement: &mut Prepared, binds: &[i64]) -> Result<u64, EngineError> {
+fn execute(session: &mut PgSession, statement: &mut Statement, binds: &[i64]) -> Result<u64, EngineError> {
     statement.patch(binds)?;
     let wire = &mut session.wire;
     wire.send(&statement.messages)?;
@@ -164,7 +209,7 @@ mod tests {
 
     #[test]
     fn binds_stand_where_a_fresh_encoding_puts_them() {
-        let mut statement = messages("s1", "select $1, $2", 2).unwrap();
+        let mut statement = messages("s1", "select $1, $2", 2, BINARY).unwrap();
         statement.patch(&[-5, 1 << 40]).unwrap();
         let mut expected = BytesMut::new();
         let value = |value: i64, out: &mut BytesMut| {
@@ -176,6 +221,17 @@ mod tests {
         frontend::sync(&mut expected);
         assert_eq!(statement.messages, expected.to_vec());
         assert_eq!(statement.patch(&[1]).unwrap_err().class, ErrorClass::Statement);
+    }
+
+    #[test]
+    fn a_query_of_the_simple_protocol_is_written_anew_for_each_execution() {
+        let mut statement = simple("select $1", 1).unwrap();
+        for value in [12_345, 7] {
+            statement.patch(&[value]).unwrap();
+            let mut expected = BytesMut::new();
+            frontend::query(&format!("select {value}"), &mut expected).unwrap();
+            assert_eq!(statement.messages, expected.to_vec());
+        }
     }
 
     #[test]

@@ -12,12 +12,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine::cancel::Running;
-use crate::engine::remote::{Passwords, directory, sessions_left};
+use crate::engine::remote::{
+    Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, hosts_by, no_account, no_road, on_loopback, own_account,
+    own_password, sessions_left, tls_by,
+};
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
     Version, client_loop,
 };
-use crate::model::{Capabilities, JobCode, Placeholder};
+use crate::model::{Capabilities, JobCode, Placeholder, Protocol, Target, Transport};
 
 mod connect;
 mod copy;
@@ -84,6 +87,7 @@ impl Engine for Postgres {
             parallel_index: true,
             url_schemes: url::SCHEMES,
             passwords: Some(url::SOURCES),
+            protocols: &Protocol::CHOICES,
             block_setting: Some("block_size"),
             key_settings: KEY_SETTINGS,
             ..Capabilities::SERVER
@@ -91,7 +95,7 @@ impl Engine for Postgres {
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let config = Config::parse(target.url()?)?;
-        let passwords = Passwords::new(url::SOURCES, target.password.clone());
+        let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
         let connection = connect(&config, &passwords, &[])?;
         let version = Version::parse(&connection.server_version);
         check_version(&version, &connection.server_version)?;
@@ -101,15 +105,10 @@ impl Engine for Postgres {
         provision::prepare(&mut session, access)?;
         let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
         let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
-        Ok(Box::new(PgDatabase {
-            config,
-            passwords,
-            version,
-            postmaster_pid,
-            storage_path,
-            running,
-            jobs: Running::new(),
-        }))
+        let is_ours = matches!(target.target, Target::Private { .. });
+        let roads = Roads::new(Road { config, passwords });
+        let jobs = Running::new();
+        Ok(Box::new(PgDatabase { roads, is_local, is_ours, version, postmaster_pid, storage_path, running, jobs }))
     }
 }
 
@@ -127,8 +126,11 @@ const LOAD_SETTINGS: &[(&str, &str)] = &[("synchronous_commit", "off")];
 
 /// An open PostgreSQL database.
 struct PgDatabase {
-    config: Config,
-    passwords: Passwords,
+    roads: Roads<Config>,
+    /// It runs on this host.
+    is_local: bool,
+    /// It is a private server.
+    is_ours: bool,
     version: Version,
     /// Process id of the server's parent process, if it runs on this host.
     postmaster_pid: Option<u32>,
@@ -140,9 +142,69 @@ struct PgDatabase {
 
 impl PgDatabase {
     fn open_session(&self, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
+        self.session_on(&self.roads.given, settings)
+    }
+
+    fn session_on(&self, road: &Road<Config>, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
         let newer = if self.version >= Version(vec![NEWER_FROM]) { NEWER_SETTINGS.as_slice() } else { &[] };
         let settings: Vec<_> = settings.iter().chain(newer).copied().collect();
-        Ok(PgSession::new(connect(&self.config, &self.passwords, &settings)?, &self.running))
+        Ok(PgSession::new(connect(&road.config, &road.passwords, &settings)?, &self.running))
+    }
+
+    fn road(&self, transport: Transport) -> Result<Arc<Road<Config>>, EngineError> {
+        // The account of ours on a private server is one for both.
+        let plain = (self.is_ours && transport == Transport::Tls).then(|| self.road(Transport::Tcp)).transpose()?;
+        self.roads.get(transport, || {
+            let given = self.roads.given.as_ref();
+            let hosts = hosts_by(&given.config.hosts, transport);
+            let road = match (plain.as_deref(), hosts.is_empty()) {
+                (Some(plain), _) => plain.clone(),
+                (None, false) => Road { config: Config { hosts, ..given.config.clone() }, ..given.clone() },
+                (None, true) => self.other_road(transport)?,
+            };
+            // From the URL: the plain road has none.
+            let tls = tls_by(&given.config.tls, transport);
+            let road = Road { config: Config { tls, ..road.config }, ..road };
+            self.session_on(&road, &[]).map(|_| road)
+        })
+    }
+
+    /// A road that the URL does not name: the server tells where it listens.
+    fn other_road(&self, transport: Transport) -> Result<Road<Config>, EngineError> {
+        let mut session = self.open_session(&[])?;
+        let told = session.query(&provision::sql("addresses")?, &[])?;
+        let column = |at: usize| told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+        let given = self.roads.given.as_ref();
+        let with = |host: Host| Config { hosts: vec![host], ..given.config.clone() };
+        if transport == Transport::Socket {
+            let socket = url::socket_in(column(2), column(0)).filter(|_| self.is_local);
+            let socket = socket.ok_or_else(|| no_road("the server's Unix socket cannot be seen from here"))?;
+            return Ok(Road { config: with(Host::Socket(socket)), ..given.clone() });
+        }
+        if column(1).is_empty() {
+            return Err(no_road("the server listens on no TCP port"));
+        }
+        let config = with(on_loopback(column(0))?);
+        if !self.is_ours {
+            return Ok(Road { config, ..given.clone() });
+        }
+        let password = own_password()?;
+        let made = session.execute(&provision::account_sql("account", &password)?);
+        made.map_err(|error| no_account(&error))?;
+        let passwords = own_account(url::SOURCES, password);
+        Ok(Road { config: Config { user: TCP_ACCOUNT.into(), ..config }, passwords })
+    }
+}
+
+impl Drop for PgDatabase {
+    /// Drops the account that was made for TCP.
+    fn drop(&mut self) {
+        if self.is_ours && self.roads.has(Transport::Tcp) {
+            let dropped = provision::account_sql("drop-account", "").map(|sql| (sql, self.open_session(&[])));
+            if let Ok((sql, Ok(mut session))) = dropped {
+                let _ = session.execute(&sql); // a server that has ended takes it along
+            }
+        }
     }
 }
 
@@ -156,7 +218,7 @@ impl Database for PgDatabase {
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for the backend's end: its statistics are complete when this returns.
         let session = || {
-            let mut session = self.open_session(JOB_SETTINGS)?;
+            let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), JOB_SETTINGS)?;
             session.be_of_job(&self.jobs);
             job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
             Ok::<_, EngineError>(session)
@@ -164,7 +226,8 @@ impl Database for PgDatabase {
         match job.code {
             JobCode::Routine(routine) => routine::run(&mut session()?.wire, routine, job, pacer),
             JobCode::Client { .. } | JobCode::Bulk { .. } => {
-                client_loop::drive(job, pacer, |statements| JobSession::prepare(session()?, statements))
+                let protocol = job.wire.protocol;
+                client_loop::drive(job, pacer, |statements| JobSession::prepare(session()?, statements, protocol))
             }
         }
     }
@@ -185,6 +248,9 @@ impl Database for PgDatabase {
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         sessions_left(&mut self.open_session(&[])?, &provision::sql("sessions")?)
+    }
+    fn reach(&self, transport: Transport) -> Result<(), EngineError> {
+        self.road(transport).map(drop)
     }
     fn load_method(&self) -> &'static str {
         "copy-binary"

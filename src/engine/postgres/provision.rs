@@ -1,13 +1,18 @@
 //! Our schema: checks the privileges before anything is created.
 
 use super::session::PgSession;
-use crate::engine::remote::own_sql;
+use crate::engine::remote::{TCP_ACCOUNT, own_sql};
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Everything of ours lives in this schema (see `Capabilities::prefix`).
 const SCHEMA: &str = "dbdyno";
 
 const SQL: &str = include_str!("provision.sql");
+
+/// A statement about the account of ours that connects over TCP.
+pub(super) fn account_sql(block: &str, password: &str) -> Result<String, EngineError> {
+    own_sql(SQL, block, &[("schema", SCHEMA), ("user", TCP_ACCOUNT), ("password", password)])
+}
 
 /// A statement of ours.
 pub(super) fn sql(block: &str) -> Result<String, EngineError> {

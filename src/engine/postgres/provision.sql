@@ -37,3 +37,14 @@ from me where not rolsuper and rolconnlimit >= 0
 union all
 select 'connection limit of the database', datconnlimit, 0, '', (select count(*) from backends where datid = database_id)
 from me where not rolsuper and datconnlimit >= 0
+
+-- name: addresses
+-- TCP port, addresses that it listens on, directories of its Unix sockets.
+select current_setting('port'), current_setting('listen_addresses'), current_setting('unix_socket_directories')
+
+-- name: account
+-- For TCP, on a private server only.
+set password_encryption = 'scram-sha-256'; drop role if exists {{user}}; create role {{user}} superuser login password '{{password}}'
+
+-- name: drop-account
+drop role if exists {{user}}

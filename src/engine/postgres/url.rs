@@ -164,6 +164,13 @@ fn socket_name(port: u16) -> String {
     format!(".s.PGSQL.{port}")
 }
 
+/// Path of the server's socket, in the first of its directories that has it.
+pub(super) fn socket_in(directories: &str, port: &str) -> Option<PathBuf> {
+    let port = port.parse().ok()?;
+    let paths = directories.split(',').map(|directory| Path::new(directory.trim()).join(socket_name(port)));
+    paths.into_iter().find(|path| path.exists())
+}
+
 fn default_host() -> String {
     let dir = SOCKET_DIRS.iter().find(|dir| Path::new(dir).join(socket_name(DEFAULT_PORT)).exists());
     dir.map_or_else(|| "localhost".into(), |dir| (*dir).into())

@@ -8,8 +8,10 @@ mod channel;
 mod connect;
 mod files;
 mod password;
+mod roads;
 mod sessions;
 mod stream;
+mod text;
 mod tls;
 mod url;
 
@@ -19,8 +21,12 @@ pub(in crate::engine) use channel::READ_BUFFER_BYTES;
 pub(in crate::engine) use connect::{CONNECT_TIMEOUT, Host, broken, first_that_answers, lost};
 pub(in crate::engine) use files::{directory, in_home, private_text};
 pub(in crate::engine) use password::Passwords;
+pub(in crate::engine) use roads::{
+    Road, Roads, TCP_ACCOUNT, hosts_by, no_account, no_road, on_loopback, own_account, own_password, tls_by,
+};
 pub(in crate::engine) use sessions::sessions_left;
 pub(in crate::engine) use stream::Stream;
+pub(in crate::engine) use text::TextQuery;
 pub(in crate::engine) use tls::{Tls, TlsMode};
 pub(in crate::engine) use url::{Url, bad_url, from_env, not_empty, os_user, port_number, unknown_parameter};
 

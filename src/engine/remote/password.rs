@@ -22,6 +22,11 @@ impl Passwords {
         Passwords { sources, typed, known: Mutex::new(None) }
     }
 
+    /// Of an account that has no other password than this.
+    pub(in crate::engine) fn of_own(sources: PasswordSources, password: SecretString) -> Self {
+        Passwords { known: Mutex::new(Some(password)), ..Passwords::new(sources, None) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<SecretString>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

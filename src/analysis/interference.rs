@@ -1,0 +1,328 @@
+//! What workloads take from one another on one server: the rate of each beside another over its rate alone, block by block, and
+//! the sum of both for each pair, the consolidation factor. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::study::{Blocks, FEWEST_BLOCKS, Known, known, paired};
+use crate::model::params::{BESIDE, BESIDE_JOBS, assignments};
+use crate::model::{Drive, ReasonCode, Sentence, Status, Test, TestResult};
+
+/// A workload of a study.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Member {
+    pub workload: String,
+    pub params: BTreeMap<String, String>,
+    pub drive: Drive,
+}
+
+impl Member {
+    /// That of a test's own jobs.
+    fn of(test: &TestResult) -> Member {
+        let own = |(name, _): &(&String, &String)| ![BESIDE, BESIDE_JOBS].contains(&name.as_str());
+        let params = test.chosen.iter().filter(own).map(|(name, value)| (name.clone(), value.clone())).collect();
+        Member { workload: test.workload.clone(), params, drive: test.drive }
+    }
+
+    /// That of the jobs beside it.
+    fn beside(test: &TestResult) -> Option<Member> {
+        let beside = test.beside.as_ref()?;
+        let (workload, params) = (beside.part.workload.clone(), beside.part.chosen.clone());
+        Some(Member { workload, params, drive: beside.drive })
+    }
+
+    /// `TP-LIGHT update_pct=40`.
+    pub fn label(&self) -> String {
+        let words = [self.workload.clone(), assignments(&self.params, " ")];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A workload alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Alone {
+    #[serde(flatten)]
+    pub member: Member,
+    /// Ops per second: median of the blocks.
+    pub ops_per_s: Option<Known>,
+    pub blocks: usize,
+    pub verdict: Status,
+    #[serde(skip)]
+    pub conditions: Vec<(ReasonCode, usize)>,
+}
+
+/// A workload beside another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Slowdown {
+    /// Places among the workloads.
+    pub of: usize,
+    pub beside: usize,
+    /// Rate beside / rate alone.
+    pub ratio: Option<Known>,
+    /// Blocks that have both.
+    pub blocks: usize,
+    pub verdict: Status,
+}
+
+/// Two workloads together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    pub a: usize,
+    pub b: usize,
+    /// Sum of both relative rates: 1 = sharing gains nothing, 2 = neither feels the other.
+    pub factor: Option<Known>,
+    pub blocks: usize,
+    pub left_out: usize,
+    pub verdict: Status,
+    #[serde(skip)]
+    pub conditions: Vec<(ReasonCode, usize)>,
+}
+
+/// All workloads of a run, alone and in pairs, at a number of jobs each.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Interference {
+    pub jobs: u32,
+    pub alone: Vec<Alone>,
+    pub slowdowns: Vec<Slowdown>,
+    pub pairs: Vec<Pair>,
+}
+
+/// Why a figure of so many blocks is missing.
+pub fn too_few(blocks: usize) -> Sentence {
+    let sentence = Sentence::new("{blocks} blocks can be used, {needed} are needed");
+    sentence.with("blocks", blocks as u64).with("needed", FEWEST_BLOCKS as u64)
+}
+
+/// The studies of a run, one for each number of jobs at which tests ran beside others.
+pub fn interference(tests: &[Test]) -> Vec<Interference> {
+    let measured = || tests.iter().filter_map(Test::measured);
+    let mut jobs: Vec<u32> = measured().filter(|test| test.beside.is_some()).map(|test| test.jobs).collect();
+    jobs.sort_unstable();
+    jobs.dedup();
+    jobs.into_iter().map(|jobs| Study::new(tests, jobs).told()).collect()
+}
+
+/// Tests at a number of jobs.
+struct Study<'a> {
+    tests: &'a [Test],
+    jobs: u32,
+    members: Vec<Member>,
+}
+
+impl<'a> Study<'a> {
+    fn new(tests: &'a [Test], jobs: u32) -> Study<'a> {
+        let mut members: Vec<Member> = Vec::new();
+        let of_jobs = tests.iter().filter_map(Test::measured).filter(|test| test.jobs == jobs);
+        let mut sorted: Vec<&TestResult> = of_jobs.collect();
+        // In the order of the plan: blocks are shuffled, but hashes of the plan are not known here; names are.
+        sorted.sort_by_key(|test| (test.workload.clone(), assignments(&test.chosen, ",")));
+        for member in sorted.into_iter().flat_map(|test| [Some(Member::of(test)), Member::beside(test)]).flatten() {
+            if !members.contains(&member) {
+                members.push(member);
+            }
+        }
+        Study { tests, jobs, members }
+    }
+
+    fn told(&self) -> Interference {
+        let all = 0..self.members.len();
+        let pairs: Vec<(usize, usize)> = all.clone().flat_map(|a| (a..all.end).map(move |b| (a, b))).collect();
+        let pairs: Vec<(usize, usize, Together<'a>)> =
+            pairs.into_iter().map(|(a, b)| (a, b, self.together(a, b))).filter(|(.., pair)| !pair.is_empty()).collect();
+        Interference {
+            jobs: self.jobs,
+            alone: all.map(|of| self.alone(of)).collect(),
+            slowdowns: pairs.iter().flat_map(|(a, b, pair)| self.slowdowns(*a, *b, pair)).collect(),
+            pairs: pairs.iter().map(|(a, b, pair)| self.pair(*a, *b, pair)).collect(),
+        }
+    }
+
+    fn alone_blocks(&self, of: usize) -> Blocks<'a> {
+        let is_of =
+            |test: &TestResult| test.jobs == self.jobs && test.beside.is_none() && Member::of(test) == self.members[of];
+        Blocks::of(self.tests, is_of)
+    }
+
+    fn alone(&self, of: usize) -> Alone {
+        let blocks = self.alone_blocks(of);
+        let values = known(&blocks.values(|test| Some(test.ops_per_s)));
+        Alone {
+            member: self.members[of].clone(),
+            ops_per_s: Known::of(&values),
+            blocks: values.len(),
+            verdict: blocks.status(),
+            conditions: blocks.conditions(),
+        }
+    }
+
+    /// The tests in which both ran, whichever was in front.
+    fn together(&self, a: usize, b: usize) -> Together<'a> {
+        let (first, second) = (&self.members[a], &self.members[b]);
+        let of = |front: &Member, back: &Member| {
+            let is_of = |test: &TestResult| {
+                test.jobs == self.jobs && Member::of(test) == *front && Member::beside(test).as_ref() == Some(back)
+            };
+            Blocks::of(self.tests, is_of)
+        };
+        let in_front = of(first, second);
+        match in_front.is_empty() {
+            false => Together { tests: in_front, turned: false },
+            true => Together { tests: of(second, first), turned: true },
+        }
+    }
+
+    /// Relative rates of both in each block.
+    fn relative(&self, a: usize, b: usize, pair: &Together<'_>) -> [Vec<Option<f64>>; 2] {
+        let rates = pair.rates();
+        let relative = |of: usize, rates: &[Option<f64>]| {
+            let alone = self.alone_blocks(of).values(|test| Some(test.ops_per_s));
+            let of_block = |(rate, alone): (&Option<f64>, &Option<f64>)| {
+                Some((*rate)? / (*alone)?).filter(|ratio: &f64| ratio.is_finite())
+            };
+            rates.iter().zip(&alone).map(of_block).collect()
+        };
+        [relative(a, &rates[0]), relative(b, &rates[1])]
+    }
+
+    /// One cell for each workload; beside itself both halves have one together.
+    fn slowdowns(&self, a: usize, b: usize, pair: &Together<'_>) -> Vec<Slowdown> {
+        let [first, second] = self.relative(a, b, pair);
+        let cell = |of: usize, beside: usize, values: Vec<f64>| Slowdown {
+            of,
+            beside,
+            ratio: Known::of(&values),
+            blocks: values.len(),
+            verdict: self.status(of, beside, pair),
+        };
+        match a == b {
+            true => vec![cell(a, a, paired(&first, &second, f64::midpoint))],
+            false => vec![cell(a, b, known(&first)), cell(b, a, known(&second))],
+        }
+    }
+
+    fn pair(&self, a: usize, b: usize, pair: &Together<'_>) -> Pair {
+        let [first, second] = self.relative(a, b, pair);
+        let values = paired(&first, &second, |one, other| one + other);
+        Pair {
+            a,
+            b,
+            factor: Known::of(&values),
+            blocks: values.len(),
+            left_out: pair.tests.left_out(),
+            verdict: self.status(a, b, pair),
+            conditions: pair.tests.conditions(),
+        }
+    }
+
+    fn status(&self, a: usize, b: usize, pair: &Together<'_>) -> Status {
+        [pair.tests.status(), self.alone_blocks(a).status(), self.alone_blocks(b).status()]
+            .into_iter()
+            .max()
+            .unwrap_or(Status::Invalid)
+    }
+}
+
+/// Tests in which two workloads ran; `turned`: the second one in front.
+struct Together<'a> {
+    tests: Blocks<'a>,
+    turned: bool,
+}
+
+impl Together<'_> {
+    fn is_empty(&self) -> bool {
+        self.tests.is_empty()
+    }
+
+    /// Ops per second of both, in the order asked for.
+    fn rates(&self) -> [Vec<Option<f64>>; 2] {
+        let front = self.tests.values(|test| Some(test.ops_per_s));
+        let back = self.tests.values(|test| {
+            test.beside.as_ref().filter(|beside| beside.covers_window).map(|beside| beside.part.ops_per_s)
+        });
+        if self.turned { [back, front] } else { [front, back] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+    use crate::model::{Beside, LatencySummary, PartFigures, Reason, Tally, Verdict};
+
+    fn test(seq: u32, workload: &str, rate: f64, beside: Option<(&str, f64)>) -> TestResult {
+        let reason = Reason::new(Status::Conditional, ReasonCode::Beside, "");
+        let figures = |(workload, ops_per_s): (&str, f64)| Beside {
+            part: PartFigures {
+                workload: workload.into(),
+                params: BTreeMap::new(),
+                chosen: BTreeMap::new(),
+                jobs: 1,
+                tally: Tally::default(),
+                ops_per_s,
+                units_per_s: ops_per_s,
+                latency: LatencySummary::default(),
+            },
+            drive: Drive::Client,
+            covers_window: true,
+        };
+        TestResult {
+            seq,
+            workload: workload.into(),
+            ops_per_s: rate,
+            verdict: Verdict::from_reasons(beside.iter().map(|_| reason.clone()).collect()),
+            beside: beside.map(figures),
+            ..fixture::at(1, rate)
+        }
+    }
+
+    /// Six blocks, each faster than the one before by the same factor for all.
+    fn run(covers_window: bool) -> Vec<Test> {
+        let mut tests: Vec<TestResult> = Vec::new();
+        for block in 0..6_u32 {
+            let speed = 1.0 + 0.1 * f64::from(block);
+            let all = [
+                ("A", 1000.0, None),
+                ("B", 50.0, None),
+                ("A", 600.0, Some(("B", 45.0))),
+                ("A", 500.0, Some(("A", 510.0))),
+            ];
+            for (workload, rate, beside) in all {
+                let seq = tests.len() as u32 + 1;
+                let beside = beside.map(|(workload, rate)| (workload, rate * speed));
+                let mut test = test(seq, workload, rate * speed, beside);
+                if let Some(beside) = &mut test.beside {
+                    beside.covers_window = covers_window;
+                }
+                tests.push(test);
+            }
+        }
+        tests.into_iter().map(Test::from).collect()
+    }
+
+    #[test]
+    fn relative_rates_and_their_sums_are_taken_block_by_block() {
+        let found = interference(&run(true));
+        assert_eq!(found.len(), 1);
+        let labels: Vec<String> = found[0].alone.iter().map(|alone| alone.member.label()).collect();
+        assert_eq!(labels, ["A", "B"]);
+        let near = |known: &Option<Known>, value: f64| {
+            let Known { value: found, low, high } = known.unwrap();
+            [found, low, high].into_iter().all(|found| (found - value).abs() < 1e-9)
+        };
+        let cell = |of, beside| found[0].slowdowns.iter().find(|cell| (cell.of, cell.beside) == (of, beside)).unwrap();
+        assert!(near(&cell(0, 1).ratio, 0.6) && near(&cell(1, 0).ratio, 0.9) && near(&cell(0, 0).ratio, 0.505));
+        let factors: Vec<_> =
+            found[0].pairs.iter().map(|pair| (pair.a, pair.b, near(&pair.factor, [1.01, 1.5][pair.b]))).collect();
+        assert_eq!(factors, [(0, 0, true), (0, 1, true)]);
+        assert!(found[0].pairs.iter().all(|pair| pair.verdict == Status::Valid), "beside is what was asked for");
+        assert!(interference(&[test(1, "A", 1.0, None).into()]).is_empty());
+    }
+
+    #[test]
+    fn a_background_that_was_not_there_all_the_time_has_no_rate() {
+        let found = interference(&run(false));
+        assert!(found[0].pairs.iter().all(|pair| pair.factor.is_none() && pair.blocks == 0));
+        assert_eq!(too_few(0).to_string(), "0 blocks can be used, 6 are needed");
+    }
+}

@@ -1,0 +1,140 @@
+//! What studies of blocks have in common: each block has every test once, in random order, and what is told is the median of
+//! a figure, or of its difference or ratio to another, block by block. Pure.
+
+use serde::Serialize;
+
+use crate::model::{Reason, ReasonCode, Status, Test, TestResult};
+use crate::stats::summary::{median, median_interval};
+
+/// Fewer blocks have no interval.
+pub const FEWEST_BLOCKS: usize = 6;
+
+/// A median with the ends of its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Known {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Known {
+    /// The median of the blocks' values; none with too few.
+    pub fn of(values: &[f64]) -> Option<Known> {
+        let (low, high) = median_interval(values)?;
+        Some(Known { value: median(values)?, low, high })
+    }
+
+    /// True if its interval lies on one side of `of`.
+    pub fn is_apart(&self, of: f64) -> bool {
+        self.low > of || self.high < of
+    }
+}
+
+/// What the blocks have of one figure.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Blocks<'a> {
+    /// Its test in each block.
+    tests: Vec<&'a TestResult>,
+}
+
+impl<'a> Blocks<'a> {
+    /// The measured tests that `is_of` takes, in order: the n-th is that of block n.
+    pub fn of(tests: &'a [Test], is_of: impl Fn(&TestResult) -> bool) -> Blocks<'a> {
+        let mut tests: Vec<&TestResult> = tests.iter().filter_map(Test::measured).filter(|test| is_of(test)).collect();
+        tests.sort_by_key(|test| test.seq);
+        Blocks { tests }
+    }
+
+    /// True if it was not measured at all.
+    pub fn is_empty(&self) -> bool {
+        self.tests.is_empty()
+    }
+
+    /// The value of each block; none where the test is invalid or has none.
+    pub fn values(&self, value: impl Fn(&TestResult) -> Option<f64>) -> Vec<Option<f64>> {
+        self.tests.iter().map(|test| value(test).filter(|_| test.verdict.status != Status::Invalid)).collect()
+    }
+
+    /// The worst verdict of the tests whose values are used; invalid if there is none. That a test ran beside another is what was
+    /// asked for.
+    pub fn status(&self) -> Status {
+        let used = self.tests.iter().filter(|test| test.verdict.status != Status::Invalid);
+        let status = |test: &TestResult| against(test).map(|reason| reason.status).max().unwrap_or(Status::Valid);
+        used.map(|test| status(test)).max().unwrap_or(Status::Invalid)
+    }
+
+    /// Tests whose values are not used.
+    pub fn left_out(&self) -> usize {
+        self.tests.iter().filter(|test| test.verdict.status == Status::Invalid).count()
+    }
+
+    /// What lowered the verdicts, and of how many tests.
+    pub fn conditions(&self) -> Vec<(ReasonCode, usize)> {
+        let mut counted: Vec<(ReasonCode, usize)> = Vec::new();
+        for reason in self.tests.iter().flat_map(|test| against(test)) {
+            match counted.iter_mut().find(|(code, _)| *code == reason.code) {
+                Some((_, count)) => *count += 1,
+                None => counted.push((reason.code.clone(), 1)),
+            }
+        }
+        counted
+    }
+
+    /// Why the first of those is invalid.
+    pub fn why_left_out(&self) -> Option<&'a Reason> {
+        self.tests
+            .iter()
+            .filter(|test| test.verdict.status == Status::Invalid)
+            .find_map(|test| test.verdict.reasons.first())
+    }
+}
+
+/// What lowered the verdict of a test, but for what ran beside it.
+fn against(test: &TestResult) -> impl Iterator<Item = &Reason> {
+    let is_asked_for = |reason: &&Reason| reason.code == ReasonCode::Beside && reason.status != Status::Invalid;
+    test.verdict.reasons.iter().filter(move |reason| reason.status > Status::Valid && !is_asked_for(reason))
+}
+
+/// The values that are known.
+pub fn known(values: &[Option<f64>]) -> Vec<f64> {
+    values.iter().copied().flatten().collect()
+}
+
+/// What `with` makes of both values of each block that has both.
+pub fn paired(a: &[Option<f64>], b: &[Option<f64>], with: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+    a.iter().zip(b).filter_map(|(a, b)| Some(with((*a)?, (*b)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+    use crate::model::Verdict;
+
+    fn judged(seq: u32, value: f64, status: Status) -> Test {
+        let reason = Reason::new(status, ReasonCode::Steal, "");
+        TestResult { seq, verdict: Verdict::from_reasons(vec![reason]), ..fixture::at(1, value) }.into()
+    }
+
+    #[test]
+    fn invalid_tests_leave_a_gap_that_keeps_blocks_together() {
+        use Status::{Conditional, Invalid, Valid};
+        let tests = [judged(3, 30.0, Valid), judged(1, 10.0, Conditional), judged(2, 20.0, Invalid)];
+        let blocks = Blocks::of(&tests, |_| true);
+        let values = blocks.values(|test| test.kpm_value);
+        assert_eq!(values, [Some(10.0), None, Some(30.0)]);
+        assert_eq!((blocks.status(), blocks.left_out(), blocks.is_empty()), (Conditional, 1, false));
+        assert_eq!(blocks.conditions(), [(ReasonCode::Steal, 2)]);
+        let others = [Some(1.0), Some(2.0), None];
+        assert_eq!(paired(&values, &others, |a, b| a - b), [9.0]);
+        assert_eq!(Blocks::of(&tests, |_| false).status(), Invalid);
+    }
+
+    #[test]
+    fn a_median_is_known_from_six_blocks_on() {
+        assert_eq!(Known::of(&[1.0; 5]), None);
+        let known = Known::of(&[4.0, 1.0, 3.0, 2.0, 6.0, 5.0]).unwrap();
+        assert_eq!(known, Known { value: 3.5, low: 1.0, high: 6.0 });
+        assert!(known.is_apart(0.5) && known.is_apart(7.0) && !known.is_apart(2.0));
+    }
+}

@@ -1,0 +1,478 @@
+//! Which caches serve random reads of a growing active set, how large they are and what passing them costs: cliffs of the measured
+//! service times, and what the database's counters say of them. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::study::{Blocks, Known, known};
+use super::tiers::{EVICTED, device_read_bytes};
+use crate::model::params::ACTIVE_ROWS;
+use crate::model::{PublishedTest, ReasonCode, RunRecord, Sentence, Status, Test, TestResult};
+use crate::stats::cliffs::Cliffs;
+use crate::stats::summary::median;
+
+/// Caches in a row that are looked for: the database's and the operating system's.
+const MOST_CLIFFS: usize = 2;
+/// Fewer blocks read per op come from the first lookups, or from background work.
+const SERVED: f64 = 0.05;
+/// The device served what was read if it read so much of it, a cache before it if so little.
+const MOSTLY: f64 = 0.5;
+const HARDLY: f64 = 0.1;
+/// A block with fewer of the steps is left out.
+const WHOLE: f64 = 0.8;
+/// Sizes by time and by counters that differ by more contradict one another.
+const ALIKE: f64 = 2.0;
+
+/// One size of the active set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    pub rows: f64,
+    /// Of the table's rows, without indexes.
+    pub active_mb: f64,
+    /// Mean service time in us: median of the blocks.
+    pub us: Option<Known>,
+    /// Blocks that the database asked for per op, and what the device read of their bytes.
+    pub misses_per_op: Option<f64>,
+    pub device_share: Option<f64>,
+    pub blocks: usize,
+    pub left_out: usize,
+    pub verdict: Status,
+    #[serde(skip)]
+    pub conditions: Vec<(ReasonCode, usize)>,
+}
+
+/// What serves the reads of a plateau.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    BufferCache,
+    SystemCache,
+    Device,
+    /// Several, or the counters do not tell.
+    Unknown,
+}
+
+impl Tier {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::BufferCache => "the database's cache",
+            Tier::SystemCache => "the operating system's cache",
+            Tier::Device => "the device",
+            Tier::Unknown => "a tier that the counters do not tell",
+        }
+    }
+}
+
+/// Service times that one tier gives.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plateau {
+    pub tier: Tier,
+    /// Time of an op that the tier serves in full, in us.
+    pub us: Option<Known>,
+    /// Active set up to which it does, in MB; none for the last.
+    pub up_to_mb: Option<Known>,
+    /// The same by the blocks that the database asked for; of the database's cache.
+    pub counted_mb: Option<Known>,
+    /// What the counters say against it.
+    #[serde(serialize_with = "in_english")]
+    pub contradiction: Option<Sentence>,
+}
+
+fn in_english<S: serde::Serializer>(text: &Option<Sentence>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.as_ref().map(ToString::to_string).serialize(serializer)
+}
+
+/// A curve of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    pub workload: String,
+    /// Other parameters that differ from the defaults.
+    pub params: BTreeMap<String, String>,
+    pub jobs: u32,
+    /// The files were put out of the operating system's cache all the time.
+    pub evicted: bool,
+    pub steps: Vec<Step>,
+    /// Absent with too few steps.
+    pub plateaus: Vec<Plateau>,
+}
+
+impl Curve {
+    /// True if a plateau of this tier was found.
+    pub fn reaches(&self, tier: Tier) -> bool {
+        self.plateaus.iter().any(|plateau| plateau.tier == tier)
+    }
+}
+
+/// The curves of a run: its tests whose keys are drawn from an active part, by everything else that they differ in.
+pub fn sweep(tests: &[Test]) -> Vec<Curve> {
+    let mut keys: Vec<Key> = Vec::new();
+    for key in tests.iter().filter_map(Test::measured).filter_map(Key::of) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys.sort_by_key(|key| (key.workload.clone(), key.jobs, key.evicted));
+    keys.into_iter().map(|key| key.curve(tests)).collect()
+}
+
+/// What the tests of a curve have in common.
+#[derive(Debug, Clone, PartialEq)]
+struct Key {
+    workload: String,
+    params: BTreeMap<String, String>,
+    jobs: u32,
+    evicted: bool,
+}
+
+impl Key {
+    fn of(test: &TestResult) -> Option<Key> {
+        test.params.get(ACTIVE_ROWS)?;
+        let other = |(name, _): &(&String, &String)| *name != ACTIVE_ROWS;
+        let params = test.chosen.iter().filter(other).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let evicted = test.facts.contains_key(EVICTED);
+        Some(Key { workload: test.workload.clone(), params, jobs: test.jobs, evicted })
+    }
+
+    fn curve(self, tests: &[Test]) -> Curve {
+        let own = |test: &TestResult| Key::of(test).as_ref() == Some(&self);
+        let measured = tests.iter().filter_map(Test::measured).filter(|test| own(test));
+        let mut sizes: Vec<f64> = measured.filter_map(rows).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.dedup();
+        let blocks: Vec<(f64, Blocks<'_>)> = sizes
+            .into_iter()
+            .map(|size| (size, Blocks::of(tests, |test| own(test) && rows(test) == Some(size))))
+            .collect();
+        let steps: Vec<Step> = blocks.iter().filter_map(|(size, blocks)| step(*size, blocks)).collect();
+        let plateaus = plateaus(&blocks, &steps, self.evicted);
+        Curve { workload: self.workload, params: self.params, jobs: self.jobs, evicted: self.evicted, steps, plateaus }
+    }
+}
+
+fn rows(test: &TestResult) -> Option<f64> {
+    test.params.get(ACTIVE_ROWS)?.parse().ok()
+}
+
+/// MB of the table per row.
+fn mb_per_row(test: &TestResult) -> Option<f64> {
+    Some(test.facts.get("big_mb")? / test.facts.get("big_rows")?)
+}
+
+fn misses_per_op(test: &TestResult) -> Option<f64> {
+    (test.total.ops > 0).then_some(test.counters.get("physical_reads")? / test.total.ops as f64)
+}
+
+/// What the device read of the bytes that the database asked for.
+fn device_share(test: &TestResult) -> Option<f64> {
+    let asked = test.counters.get("physical_reads")? * test.facts.get("block_bytes")?;
+    (asked > 0.0).then_some((device_read_bytes(&test.counters)? / asked).min(1.0))
+}
+
+fn step(rows: f64, blocks: &Blocks<'_>) -> Option<Step> {
+    let of = |value: fn(&TestResult) -> Option<f64>| median(&known(&blocks.values(value)));
+    let values = known(&blocks.values(|test| test.latency.mean_us));
+    Some(Step {
+        rows,
+        active_mb: rows * of(mb_per_row)?,
+        us: Known::of(&values),
+        misses_per_op: of(misses_per_op),
+        device_share: of(device_share),
+        blocks: values.len(),
+        left_out: blocks.left_out(),
+        verdict: blocks.status(),
+        conditions: blocks.conditions(),
+    })
+}
+
+/// The points of each block in which few steps are missing.
+fn curves(
+    blocks: &[(f64, Blocks<'_>)],
+    steps: &[Step],
+    value: impl Fn(&TestResult) -> Option<f64>,
+) -> Vec<Vec<(f64, f64)>> {
+    let values: Vec<Vec<Option<f64>>> = blocks.iter().map(|(_, blocks)| blocks.values(&value)).collect();
+    let most = values.iter().map(Vec::len).max().unwrap_or(0);
+    let of_block = |block: usize| {
+        let point =
+            |(step, values): (&Step, &Vec<Option<f64>>)| Some((step.active_mb, values.get(block).copied().flatten()?));
+        steps.iter().zip(&values).filter_map(point).collect::<Vec<_>>()
+    };
+    let is_whole = |points: &Vec<(f64, f64)>| points.len() as f64 >= WHOLE * steps.len() as f64;
+    (0..most).map(of_block).filter(is_whole).collect()
+}
+
+/// Base, sizes and rises, each by block; as many cliffs as the medians over the blocks support.
+struct Fitted {
+    base: Vec<f64>,
+    sizes: Vec<Vec<f64>>,
+    rises: Vec<Vec<f64>>,
+}
+
+impl Fitted {
+    fn of(curves: &[Vec<(f64, f64)>], most: usize) -> Option<Fitted> {
+        let mut sizes: Vec<f64> = curves.iter().flatten().map(|(x, _)| *x).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.dedup();
+        let medians = sizes.iter().filter_map(|size| {
+            let of_size = curves.iter().flatten().filter(|(x, _)| x == size).map(|(_, y)| *y);
+            Some((*size, median(&of_size.collect::<Vec<_>>())?))
+        });
+        let count = Cliffs::found(&medians.collect::<Vec<_>>(), most)?.cliffs.len();
+        let mut fitted = Fitted { base: Vec::new(), sizes: vec![Vec::new(); count], rises: vec![Vec::new(); count] };
+        for found in curves.iter().filter_map(|curve| Cliffs::with(curve, count)) {
+            fitted.base.push(found.base);
+            for (at, cliff) in found.cliffs.iter().enumerate() {
+                fitted.sizes[at].push(cliff.at);
+                fitted.rises[at].push(cliff.rise);
+            }
+        }
+        Some(fitted)
+    }
+
+    /// Times on the plateau behind so many cliffs.
+    fn level(&self, behind: usize) -> Option<Known> {
+        let sums = self
+            .base
+            .iter()
+            .enumerate()
+            .map(|(block, base)| base + self.rises[..behind].iter().map(|rises| rises[block]).sum::<f64>());
+        Known::of(&sums.collect::<Vec<_>>())
+    }
+}
+
+fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<Plateau> {
+    let Some(times) = Fitted::of(&curves(blocks, steps, |test| test.latency.mean_us), MOST_CLIFFS) else {
+        return Vec::new();
+    };
+    // Beside the misses of the first lookups a few count as none.
+    let misses = curves(blocks, steps, |test| Some(misses_per_op(test)? + SERVED));
+    let counted = Fitted::of(&misses, 1).filter(|found| found.sizes.len() == 1);
+    let counted_mb = counted.and_then(|found| Known::of(&found.sizes[0]));
+    let count = times.sizes.len();
+    let plateau = |at: usize| {
+        let up_to_mb = times.sizes.get(at).and_then(|sizes| Known::of(sizes));
+        let tier = tier(steps, (at, count), evicted);
+        Plateau {
+            tier,
+            us: times.level(at),
+            up_to_mb,
+            counted_mb: counted_mb.filter(|_| at == 0),
+            contradiction: contradiction(steps, at, up_to_mb, counted_mb, tier),
+        }
+    };
+    (0..=count).map(plateau).collect()
+}
+
+/// What serves a plateau, by the counters of the step that shows it best: the first, or the last.
+fn tier(steps: &[Step], (at, cliffs): (usize, usize), evicted: bool) -> Tier {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Tier::Unknown };
+    if at == 0 {
+        return if first.misses_per_op.is_some_and(|misses| misses <= SERVED) {
+            Tier::BufferCache
+        } else {
+            Tier::Unknown
+        };
+    }
+    match last.device_share {
+        // Two caches were passed: the first of them is not the device.
+        _ if at < cliffs => Tier::SystemCache,
+        Some(share) if share >= MOSTLY => Tier::Device,
+        Some(share) if share <= HARDLY && !evicted => Tier::SystemCache,
+        _ => Tier::Unknown,
+    }
+}
+
+/// What the counters say against the first plateau.
+fn contradiction(
+    steps: &[Step],
+    at: usize,
+    up_to_mb: Option<Known>,
+    counted_mb: Option<Known>,
+    tier: Tier,
+) -> Option<Sentence> {
+    let differ = |a: f64, b: f64| a / b > ALIKE || b / a > ALIKE;
+    match (up_to_mb, counted_mb) {
+        _ if at > 0 => None,
+        _ if tier == Tier::Unknown && steps.first()?.misses_per_op.is_some() => {
+            let sentence = Sentence::new("the database read {misses} blocks per op even of the smallest active set");
+            Some(sentence.with("misses", steps.first()?.misses_per_op?))
+        }
+        (Some(by_time), Some(counted)) if differ(by_time.value, counted.value) => {
+            let sentence = Sentence::new(
+                "by its counters the database's cache serves up to {counted} MB, by the service times {found} MB",
+            );
+            Some(sentence.with("counted", counted.value).with("found", by_time.value))
+        }
+        (None, Some(counted)) => {
+            let sentence = Sentence::new(
+                "by its counters the database's cache serves up to {counted} MB, which no service time shows",
+            );
+            Some(sentence.with("counted", counted.value))
+        }
+        _ => None,
+    }
+}
+
+/// Printed service times of a workload over the size of the database.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedCurve {
+    pub platform: String,
+    pub workload: String,
+    pub params: BTreeMap<String, String>,
+    pub jobs: Option<u32>,
+    /// GB and us, in ascending order.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Fewer sizes make no curve.
+const FEWEST_SIZES: usize = 3;
+
+/// The curves of publications: tests that are printed at several sizes of one platform's database. A time that is not printed
+/// follows from jobs and throughput: who waits for each answer has no more ops under way than jobs.
+pub fn published<'a>(runs: impl Iterator<Item = (&'a RunRecord, &'a [Test])>) -> Vec<PublishedCurve> {
+    let mut curves: Vec<PublishedCurve> = Vec::new();
+    for (run, tests) in runs {
+        for test in tests.iter().filter_map(Test::published) {
+            let (Some(gb), Some(us), Some(_)) = (run.size_gb, printed_us(test), test.kpm_value) else { continue };
+            let key = |curve: &PublishedCurve| {
+                curve.platform == run.target
+                    && curve.workload == test.workload
+                    && curve.params == test.params
+                    && curve.jobs == test.jobs()
+            };
+            match curves.iter_mut().find(|curve| key(curve)) {
+                Some(curve) => curve.points.push((gb, us)),
+                None => curves.push(PublishedCurve {
+                    platform: run.target.clone(),
+                    workload: test.workload.clone(),
+                    params: test.params.clone(),
+                    jobs: test.jobs(),
+                    points: vec![(gb, us)],
+                }),
+            }
+        }
+    }
+    for curve in &mut curves {
+        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        curve.points.dedup_by(|a, b| a.0 == b.0);
+    }
+    curves.retain(|curve| curve.points.len() >= FEWEST_SIZES);
+    curves
+}
+
+fn printed_us(test: &PublishedTest) -> Option<f64> {
+    let by_rate = || Some(f64::from(test.jobs()?) * 1e6 / test.ops_per_s?);
+    test.latency.mean_us.or_else(by_rate).filter(|us| us.is_finite() && *us > 0.0)
+}
+
+/// Sizes of the active set, in rows: from all of the table down to `least` or less, by the root of two.
+pub fn sizes(all: u64, least: u64) -> Vec<u64> {
+    let step = |at: i32| (all as f64 / 2f64.powf(f64::from(at) / 2.0)).round() as u64;
+    let mut sizes: Vec<u64> = Vec::new();
+    for at in 0.. {
+        let rows = step(at);
+        sizes.push(rows.max(1));
+        if rows <= least.max(1) {
+            break;
+        }
+    }
+    sizes.reverse();
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture;
+    use crate::model::{LatencySummary, Reason, Verdict};
+
+    /// Six blocks over 1 to 256 MB with a database's cache of 16 MB; what it misses costs so much, and the device reads that
+    /// share of it.
+    fn run(rise_us: f64, device_share: f64, counted_mb: f64) -> Vec<Test> {
+        let mut tests: Vec<Test> = Vec::new();
+        for block in 0..6_u32 {
+            for step in 0..=16_u32 {
+                let mb = 2f64.powf(f64::from(step) / 2.0);
+                let miss = |cache: f64| (1.0 - cache / mb).max(0.0);
+                let noise = 1.0 + 0.01 * f64::from((block * 5 + step * 3) % 7) - 0.03;
+                let mean_us = Some((3.0 + rise_us * miss(16.0)) * noise);
+                let mut test = TestResult {
+                    seq: tests.len() as u32 + 1,
+                    latency: LatencySummary { mean_us, ..LatencySummary::default() },
+                    ..fixture::at(1, 1.0)
+                };
+                test.params.insert(ACTIVE_ROWS.into(), ((mb * 1000.0).round()).to_string());
+                test.chosen = test.params.clone();
+                test.facts.extend(
+                    [("big_mb", 256.0), ("big_rows", 256_000.0), ("block_bytes", 8192.0)]
+                        .map(|(name, value)| (name.to_string(), value)),
+                );
+                let reads = test.total.ops as f64 * miss(counted_mb);
+                test.counters = fixture::counters(&[
+                    ("physical_reads", reads),
+                    ("server_read_bytes", reads * 8192.0 * device_share),
+                ]);
+                tests.push(test.into());
+            }
+        }
+        tests
+    }
+
+    fn spoil(test: &mut Test) {
+        let Test::Measured(test) = test else { panic!() };
+        test.verdict = Verdict::from_reasons(vec![Reason::new(Status::Invalid, ReasonCode::Contract, "")]);
+    }
+
+    fn near(known: Option<Known>, expected: f64) -> bool {
+        known.is_some_and(|known| (known.value / expected - 1.0).abs() < 0.15 && known.low <= known.value)
+    }
+
+    #[test]
+    fn a_cache_is_found_with_its_size_and_both_times() {
+        let curves = sweep(&run(12.0, 0.0, 16.0));
+        assert_eq!((curves.len(), curves[0].steps.len(), curves[0].evicted), (1, 17, false));
+        let [buffer, system] = curves[0].plateaus.as_slice() else { panic!("{:#?}", curves[0].plateaus) };
+        assert_eq!((buffer.tier, system.tier), (Tier::BufferCache, Tier::SystemCache));
+        assert!(near(buffer.us, 3.0) && near(buffer.up_to_mb, 16.0) && near(system.us, 15.0), "{buffer:?} {system:?}");
+        assert!(near(buffer.counted_mb, 16.0) && system.up_to_mb.is_none());
+        assert_eq!((&buffer.contradiction, &system.contradiction), (&None, &None));
+        let device = &sweep(&run(120.0, 1.0, 16.0))[0];
+        assert!(device.reaches(Tier::Device) && !device.reaches(Tier::SystemCache));
+    }
+
+    #[test]
+    fn counters_that_say_something_else_contradict() {
+        let of = |tests: &[Test]| sweep(tests)[0].plateaus[0].contradiction.as_ref().map(ToString::to_string);
+        let other = of(&run(12.0, 0.0, 90.0)).unwrap();
+        assert!(
+            other.starts_with("by its counters the database's cache serves up to")
+                && other.contains("by the service times"),
+            "{other}"
+        );
+        let unseen = of(&run(0.0, 0.0, 16.0)).unwrap();
+        assert!(unseen.ends_with("which no service time shows"), "{unseen}");
+        let never = of(&run(12.0, 0.0, 0.2)).unwrap();
+        assert!(never.contains("even of the smallest active set"), "{never}");
+    }
+
+    #[test]
+    fn sizes_grow_by_the_root_of_two_up_to_the_whole_table() {
+        assert_eq!(sizes(1000, 300), [250, 354, 500, 707, 1000]);
+        assert_eq!((sizes(1, 0), sizes(10, 10)), (vec![1], vec![10]));
+    }
+
+    #[test]
+    fn a_block_that_lacks_many_steps_is_left_out() {
+        let mut tests = run(12.0, 0.0, 16.0);
+        spoil(&mut tests[3]);
+        let curve = &sweep(&tests)[0];
+        assert_eq!((curve.steps[3].blocks, curve.steps[3].left_out, curve.steps[3].us), (5, 1, None));
+        assert!(near(curve.plateaus[0].us, 3.0), "the others of its block tell enough");
+        tests[5..9].iter_mut().for_each(spoil);
+        let curve = &sweep(&tests)[0];
+        assert!(curve.plateaus.iter().all(|plateau| plateau.us.is_none()), "five blocks are too few");
+        assert!(sweep(&[fixture::at(1, 1.0).into()]).is_empty());
+    }
+}

@@ -1,0 +1,121 @@
+//! What the studies of blocks are told: `layers`, `interference`, `sweep`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{DataArgs, NameArgs, OutputArgs, RunArgs, SelectionArgs, TargetArgs};
+use crate::cli::values::Seconds;
+use crate::model::AskedRamp;
+
+/// Target, blocks and output of a study.
+#[derive(Debug, Clone, Args)]
+pub struct StudyArgs {
+    // As of 'run'.
+    #[arg(default_value = crate::cli::target::usual(), help = crate::cli::target::help())]
+    pub target: String,
+    #[command(flatten)]
+    pub data: DataArgs,
+    /// Directory with the binaries of a private server, or with the library of an engine that loads one
+    #[arg(long, value_name = "DIR")]
+    pub server_bin: Option<PathBuf>,
+    /// TCP port (on 127.0.0.1) of a private server
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// Keep the private server or file, and print how to connect
+    #[arg(long)]
+    pub keep: bool,
+    /// Numbers of jobs [default: the study's]
+    #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
+    pub jobs: Option<AskedRamp>,
+    /// Every test once in each of N blocks, in random order; fewer than 6 have no interval [default: the study's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub blocks: Option<u32>,
+    /// Length of each measured window [default: the study's]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<Seconds>,
+    /// Time dropped before each window [default: the study's]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub warmup: Option<Seconds>,
+    #[command(flatten)]
+    pub naming: NameArgs,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+impl StudyArgs {
+    /// The run that measures it: tests of a suite.
+    pub fn run(&self, suite: &str) -> RunArgs {
+        RunArgs {
+            target: TargetArgs {
+                target: self.target.clone(),
+                data: self.data.clone(),
+                server_bin: self.server_bin.clone(),
+                port: self.port,
+                keep: self.keep,
+                selection: SelectionArgs { suite: vec![suite.to_string()], ..SelectionArgs::default() },
+                ..TargetArgs::default()
+            },
+            jobs: self.jobs.clone(),
+            duration: self.duration,
+            warmup: self.warmup,
+            repeat: self.blocks,
+            naming: self.naming.clone(),
+            ..RunArgs::default()
+        }
+    }
+}
+
+/// Arguments of `interference`.
+#[derive(Debug, Clone, Args)]
+pub struct InterferenceArgs {
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// Workloads by id or alias, with parameters: A,B:param=value,C [default: those of the suite 'interference']
+    #[arg(long, value_name = "LIST")]
+    pub workloads: Option<String>,
+}
+
+impl InterferenceArgs {
+    /// The workloads that are named: a piece without an id is a further parameter of the one before it.
+    pub fn named(&self) -> Vec<String> {
+        let mut named: Vec<String> = Vec::new();
+        for piece in self.workloads.iter().flat_map(|list| list.split(',')).map(str::trim) {
+            match named.last_mut() {
+                Some(last) if piece.contains('=') && !piece.contains(':') => *last = format!("{last},{piece}"),
+                _ => named.push(piece.to_string()),
+            }
+        }
+        named
+    }
+}
+
+/// Arguments of `sweep`.
+#[derive(Debug, Clone, Args)]
+pub struct SweepArgs {
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// Another workload with the parameter active_rows, with further parameters: ID[:param=value,...] [default: those of the
+    /// suite 'sweep']
+    #[arg(long, value_name = "ID")]
+    pub workload: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn commas_part_workloads_and_their_parameters() {
+        #[derive(Parser)]
+        struct Alone {
+            #[command(flatten)]
+            args: InterferenceArgs,
+        }
+        let named = |list: &str| Alone::parse_from(["x", "sqlite", "--workloads", list]).args.named();
+        assert_eq!(named("A, B:x=1,y=2,C"), ["A", "B:x=1,y=2", "C"]);
+        assert_eq!(named("A,,B"), ["A", "", "B"], "an empty one is refused as an unknown workload");
+    }
+}

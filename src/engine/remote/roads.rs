@@ -1,0 +1,153 @@
+//! Roads to a server: where and as whom jobs connect, by the transport that they ask for.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use secrecy::SecretString;
+
+use super::{Host, Passwords, Tls, TlsMode};
+use crate::engine::{EngineError, ErrorClass};
+use crate::model::Transport;
+
+/// The address of a server on this host.
+const LOOPBACK: &str = "127.0.0.1";
+/// Bytes of a password of our own.
+const PASSWORD_BYTES: usize = 16;
+/// Name of the account of ours that reaches a private server over TCP, where the usual one has no password.
+pub(in crate::engine) const TCP_ACCOUNT: &str = "dbdyno_tcp";
+
+/// A way to a server.
+#[derive(Clone)]
+pub(in crate::engine) struct Road<C> {
+    /// Hosts, user, database.
+    pub config: C,
+    pub passwords: Arc<Passwords>,
+}
+
+/// The road that a database was opened by, and others, each found when it is asked for first.
+pub(in crate::engine) struct Roads<C> {
+    pub given: Arc<Road<C>>,
+    others: Mutex<BTreeMap<Transport, Arc<Road<C>>>>,
+}
+
+impl<C> Roads<C> {
+    pub(in crate::engine) fn new(given: Road<C>) -> Self {
+        Roads { given: Arc::new(given), others: Mutex::default() }
+    }
+
+    /// The road of a transport, from `find` if it is not known.
+    ///
+    /// # Errors
+    /// Those of `find`: there is none.
+    pub(in crate::engine) fn get(
+        &self,
+        transport: Transport,
+        find: impl FnOnce() -> Result<Road<C>, EngineError>,
+    ) -> Result<Arc<Road<C>>, EngineError> {
+        if transport == Transport::Given {
+            return Ok(self.given.clone());
+        }
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = others.get(&transport) {
+            return Ok(known.clone());
+        }
+        let found = Arc::new(find()?);
+        others.insert(transport, found.clone());
+        Ok(found)
+    }
+
+    /// True if this road was found.
+    pub(in crate::engine) fn has(&self, transport: Transport) -> bool {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&transport)
+    }
+}
+
+/// Those of the hosts that are reached over this transport.
+pub(in crate::engine) fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
+    let is_socket = |host: &&Host| matches!(host, Host::Socket(_)) == (transport == Transport::Socket);
+    hosts.iter().filter(is_socket).cloned().collect()
+}
+
+/// What a transport makes of the encryption that a URL asks for.
+pub(in crate::engine) fn tls_by(given: &Tls, transport: Transport) -> Tls {
+    let mode = match transport {
+        Transport::Tcp => TlsMode::Disable,
+        Transport::Tls => given.mode.max(TlsMode::Require),
+        Transport::Given | Transport::Process | Transport::Socket => given.mode,
+    };
+    Tls { mode, ..given.clone() }
+}
+
+/// A port of this host.
+pub(in crate::engine) fn on_loopback(port: &str) -> Result<Host, EngineError> {
+    let port = port.parse().map_err(|_| no_road("the server does not tell its TCP port"))?;
+    Ok(Host::Tcp { name: LOOPBACK.into(), port })
+}
+
+/// There is no road by a transport.
+pub(in crate::engine) fn no_road(why: &str) -> EngineError {
+    EngineError::new(ErrorClass::Unreachable, why)
+}
+
+/// A password that nobody knows: hexadecimal digits from the system's random numbers.
+///
+/// # Errors
+/// If the system gives none.
+pub(in crate::engine) fn own_password() -> Result<String, EngineError> {
+    let mut bytes = [0_u8; PASSWORD_BYTES];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|error| no_road(&format!("no password can be made ({error})")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The account of ours on a private server with this password.
+pub(in crate::engine) fn own_account(sources: crate::model::PasswordSources, password: String) -> Arc<Passwords> {
+    Arc::new(Passwords::of_own(sources, SecretString::from(password)))
+}
+
+/// The account could not be made; the statement holds its password and is not quoted.
+pub(in crate::engine) fn no_account(error: &EngineError) -> EngineError {
+    let code = error.code.as_deref().unwrap_or("no code");
+    EngineError::new(error.class, format!("no account for TCP can be made on the private server ({code})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_road_is_looked_for_once_and_a_missing_one_again() {
+        let road = |config: u32| {
+            let sources = crate::model::PasswordSources { variable: "NONE", file: "none" };
+            Road { config, passwords: own_account(sources, String::new()) }
+        };
+        let roads = Roads::new(road(1));
+        let get = |transport, found: Option<u32>| {
+            roads.get(transport, || found.map(road).ok_or_else(|| no_road("closed"))).map(|road| road.config)
+        };
+        assert_eq!(get(Transport::Given, None).unwrap(), 1);
+        assert_eq!(get(Transport::Tcp, None).unwrap_err().message, "closed");
+        assert_eq!((get(Transport::Tcp, Some(2)).unwrap(), get(Transport::Tcp, None).unwrap()), (2, 2));
+        assert!(roads.has(Transport::Tcp) && !roads.has(Transport::Socket));
+    }
+
+    #[test]
+    fn tcp_is_not_encrypted_and_tls_is_at_least_as_the_url_asks_for() {
+        let mode = |mode, transport| tls_by(&Tls { mode, ..Tls::default() }, transport).mode;
+        assert_eq!(mode(TlsMode::VerifyFull, Transport::Tcp), TlsMode::Disable);
+        assert_eq!(mode(TlsMode::Prefer, Transport::Tls), TlsMode::Require);
+        assert_eq!(mode(TlsMode::VerifyCa, Transport::Tls), TlsMode::VerifyCa);
+        assert_eq!(mode(TlsMode::Prefer, Transport::Given), TlsMode::Prefer);
+    }
+
+    #[test]
+    fn hosts_are_told_apart_and_passwords_differ() {
+        let hosts = [Host::Socket("/run/s".into()), Host::Tcp { name: "db".into(), port: 1 }];
+        assert_eq!(hosts_by(&hosts, Transport::Socket), hosts[..1]);
+        assert_eq!(hosts_by(&hosts, Transport::Tcp), hosts[1..]);
+        let passwords = [own_password().unwrap(), own_password().unwrap()];
+        assert!(passwords[0] != passwords[1] && passwords[0].len() == 2 * PASSWORD_BYTES);
+    }
+}

@@ -1,0 +1,179 @@
+//! What workloads take from one another, of runs that measured them alone and beside each other.
+
+use serde_json::json;
+
+use super::document::{Block, Cell, Column, Digits, Document, HeatCell, HeatRow, Heatmap, Section, Table};
+use super::format::json;
+use super::study::conditions;
+use super::{Input, Language, Report};
+use crate::analysis::interference::{Interference, Slowdown, interference, too_few};
+use crate::analysis::study::Known;
+use crate::model::{Better, Status};
+
+/// Version of the JSON structure.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const HOW_TO_READ: &str = "Each workload is measured alone and beside each other one, with as many jobs each, once per block in \
+random order. A cell is the rate of the workload of its row beside that of its column over its rate alone in the same block: \
+the median over the blocks with its 95 % interval. 1 = it does not feel the other. The consolidation factor of a pair is the \
+sum of both: 1 = nothing is gained by sharing the server, 2 = neither feels the other.";
+const NO_TESTS: &str = "No test of these runs ran beside another workload: 'dbdyno interference' measures that.";
+const RATIO: Digits = Digits::Significant(3);
+
+/// The interference report.
+pub struct InterferenceReport;
+
+impl Report for InterferenceReport {
+    fn name(&self) -> &'static str {
+        "interference"
+    }
+
+    fn title(&self) -> &'static str {
+        "what workloads take from one another, of runs of 'interference'"
+    }
+
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let language = input.language;
+        let names = input.platforms();
+        let found = input.runs.iter().zip(&names).flat_map(|(data, name)| {
+            interference(&data.tests).into_iter().map(move |study| (data.run.id, name, study))
+        });
+        let found: Vec<(i64, &String, Interference)> = found.collect();
+        let mut sections: Vec<Section> =
+            found.iter().flat_map(|(_, name, study)| sections(language, name, study)).collect();
+        if sections.is_empty() {
+            sections.push(Section::new(language, "Interference", vec![Block::Paragraph(language.phrase(NO_TESTS))]));
+        }
+        let studies = found.iter().map(|(run, _, study)| json!({ "run": run, "study": json::value(study) }));
+        let data = json!({ "schema_version": SCHEMA_VERSION, "studies": studies.collect::<Vec<_>>() });
+        Document { data: Some(data), ..Document::new(language, "Interference of workloads", sections) }
+    }
+}
+
+fn sections(language: Language, name: &str, study: &Interference) -> Vec<Section> {
+    let jobs = language.jobs(Some(study.jobs));
+    let titled = |title: &str| format!("{name}, {jobs}: {}", language.phrase(title));
+    let map = vec![
+        Block::Paragraph(language.phrase(HOW_TO_READ)),
+        Block::Heatmap(heatmap(language, study)),
+        Block::Table(slowdowns(language, study)),
+    ];
+    vec![
+        Section { title: titled("Slow-down"), blocks: map },
+        Section { title: titled("Consolidation"), blocks: vec![Block::Table(pairs(language, study))] },
+        Section { title: titled("Alone"), blocks: vec![Block::Table(alone(language, study))] },
+    ]
+}
+
+fn heatmap(language: Language, study: &Interference) -> Heatmap {
+    let labels: Vec<String> = study.alone.iter().map(|alone| alone.member.label()).collect();
+    let mut map = Heatmap {
+        name: format!("slowdown {}", study.jobs),
+        language,
+        row_title: language.phrase("Workload"),
+        columns: labels.iter().map(|label| language.say("beside {workload}", &[("workload", label)])).collect(),
+        ..Heatmap::default()
+    };
+    for (of, label) in labels.iter().enumerate() {
+        let cells = (0..labels.len()).map(|beside| cell(&mut map, study, of, beside)).collect();
+        let unit = language.phrase("of its rate alone");
+        map.rows.push(HeatRow { label: label.clone(), unit, better: Better::Higher, cells });
+    }
+    map
+}
+
+fn cell(map: &mut Heatmap, study: &Interference, of: usize, beside: usize) -> HeatCell {
+    let found = study.slowdowns.iter().find(|cell| (cell.of, cell.beside) == (of, beside));
+    match found.and_then(|cell| Some((cell, cell.ratio?))) {
+        Some((cell, ratio)) => known_cell(study, cell, ratio),
+        None => {
+            let why = map.language.sentence(&too_few(found.map_or(0, |cell| cell.blocks)));
+            HeatCell::bare(map.unknown(&why))
+        }
+    }
+}
+
+fn known_cell(study: &Interference, cell: &Slowdown, ratio: Known) -> HeatCell {
+    HeatCell {
+        cell: Cell::Number { value: ratio.value, digits: RATIO, verdict: Some(cell.verdict) },
+        verdict: Some(cell.verdict),
+        jobs: Some(study.jobs),
+        low: Some(ratio.low),
+        high: Some(ratio.high),
+        share: Some(ratio.value.clamp(0.0, 1.0)),
+        rank: None,
+        note: None,
+    }
+}
+
+/// The cells of the heatmap with their intervals.
+fn slowdowns(language: Language, study: &Interference) -> Table {
+    let mut table = Table::new(language, format!("slowdown intervals {}", study.jobs), pair_columns("Beside", "Ratio"));
+    for cell in &study.slowdowns {
+        let names = [cell.of, cell.beside].map(|at| study.alone[at].member.label());
+        let row = known_cells(&mut table, &names, cell.ratio.as_ref(), cell.blocks, cell.verdict);
+        table.rows.push(row);
+    }
+    table
+}
+
+/// Two workloads, a figure of both with its interval, and how many blocks have it.
+fn pair_columns(other: &str, figure: &str) -> Vec<Column> {
+    let heads = [("Workload", 0), (other, 0), (figure, 0), ("low", 0), ("high", 0), ("Blocks", 2), ("Verdict", 1)];
+    heads.map(|(name, priority)| Column::new(name, "", priority)).into()
+}
+
+fn known_cells(
+    table: &mut Table,
+    names: &[String; 2],
+    known: Option<&Known>,
+    blocks: usize,
+    verdict: Status,
+) -> Vec<Cell> {
+    let end = |of: fn(&Known) -> f64| known.map(of).ok_or_else(|| too_few(blocks));
+    let ends = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
+    let [value, low, high] = ends.map(|value| table.figure(value, RATIO, verdict));
+    let verdict = if known.is_some() { Cell::Verdict(verdict) } else { Cell::Empty };
+    let texts = names.each_ref().map(Cell::text);
+    texts.into_iter().chain([value, low, high, Cell::count(blocks as u32), verdict]).collect()
+}
+
+fn pairs(language: Language, study: &Interference) -> Table {
+    let columns = pair_columns("Other workload", "Factor");
+    let mut table = Table::new(language, format!("consolidation {}", study.jobs), columns);
+    for pair in &study.pairs {
+        let names = [pair.a, pair.b].map(|at| study.alone[at].member.label());
+        let cells = known_cells(&mut table, &names, pair.factor.as_ref(), pair.blocks, pair.verdict);
+        table.rows.push(cells);
+        table.remarks.extend(conditions(language, &names.join(" + "), &pair.conditions));
+    }
+    table
+}
+
+fn alone(language: Language, study: &Interference) -> Table {
+    let figures = [("Median", 0), ("low", 0), ("high", 0)].map(|(name, priority)| Column::new(name, "ops/s", priority));
+    let last = [("Blocks", 2), ("Verdict", 1)].map(|(name, priority)| Column::new(name, "", priority));
+    let columns = [Column::new("Workload", "", 0)].into_iter().chain(figures).chain(last);
+    let mut table = Table::new(language, format!("alone {}", study.jobs), columns);
+    for row in &study.alone {
+        let end = |of: fn(&Known) -> f64| row.ops_per_s.as_ref().map(of).ok_or_else(|| too_few(row.blocks));
+        let ends = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
+        let [rate, low, high] = ends.map(|value| table.figure(value, RATIO, row.verdict));
+        let verdict = if row.ops_per_s.is_some() { row.verdict } else { Status::Invalid };
+        let label = row.member.label();
+        table.remarks.extend(conditions(language, &label, &row.conditions));
+        table.rows.push(vec![
+            Cell::text(label),
+            rate,
+            low,
+            high,
+            Cell::count(row.blocks as u32),
+            Cell::Verdict(verdict),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,246 @@
+//! Which caches serve random reads of a growing active set, of runs of `sweep`; and published figures over the size of the
+//! database in the same form.
+
+use serde_json::json;
+
+use super::document::{Axis, Block, Cell, Chart, Column, Digits, Document, Point, Scale, Section, Series, Table};
+use super::format::json;
+use super::study::conditions;
+use super::{Input, Language, Report};
+use crate::analysis::study::{FEWEST_BLOCKS, Known};
+use crate::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
+use crate::model::params::assignments;
+use crate::model::{Sentence, Status};
+
+/// Version of the JSON structure.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const HOW_TO_READ: &str = "Random rows of the first part of a table are read, and the part grows. What a cache of c MB costs to \
+pass is fitted to the service times of each block: base + rise x (1 - c / active MB) beyond c. Shown are medians over the \
+blocks with their 95 % intervals. The tier of a plateau is what the counters say.";
+const TIMES: &str =
+    "Published service times over the size of the database: jobs / throughput where no time is printed.";
+const NO_TESTS: &str = "No test of these runs reads a part of a table that grows: 'dbdyno sweep' measures that.";
+const FIGURE: Digits = Digits::Significant(3);
+
+/// The sweep report.
+pub struct SweepReport;
+
+impl Report for SweepReport {
+    fn name(&self) -> &'static str {
+        "sweep"
+    }
+
+    fn title(&self) -> &'static str {
+        "service time over active data: which cache serves what, of runs of 'sweep' and of publications"
+    }
+
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let language = input.language;
+        let names = input.platforms();
+        let curves: Vec<Vec<Curve>> = input.runs.iter().map(|data| sweep(&data.tests)).collect();
+        let own = curves.iter().zip(&names).enumerate().filter(|(_, (curves, _))| !curves.is_empty());
+        let mut sections: Vec<Section> = own.map(|(at, (curves, name))| section(language, at, name, curves)).collect();
+        let printed = published(input.runs.iter().map(|data| (&data.run, data.tests.as_slice())));
+        sections.extend(printed_sections(language, &printed));
+        if sections.is_empty() {
+            sections.push(Section::new(language, "Sweep", vec![Block::Paragraph(language.phrase(NO_TESTS))]));
+        }
+        let runs = input.runs.iter().zip(&curves).filter(|(_, curves)| !curves.is_empty());
+        let studies = runs.map(|(data, curves)| json!({ "run": data.run.id, "curves": json::value(curves) }));
+        let data = json!({
+            "schema_version": SCHEMA_VERSION,
+            "studies": studies.collect::<Vec<_>>(),
+            "published": json::value(&printed),
+        });
+        Document { data: Some(data), ..Document::new(language, "Service time over active data", sections) }
+    }
+}
+
+fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Section {
+    let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Chart(chart(language, at, curves))];
+    for curve in curves {
+        blocks.push(Block::Table(plateaus(language, at, curve)));
+    }
+    if !curves.iter().any(|curve| curve.reaches(Tier::Device)) {
+        blocks.push(Block::Paragraph(
+            language.phrase("The device was not reached: a cache before it served what was read."),
+        ));
+    }
+    blocks.extend(curves.iter().map(|curve| Block::Table(steps(language, at, curve))));
+    Section { title: name.to_string(), blocks }
+}
+
+fn label(language: Language, curve: &Curve) -> String {
+    let evicted =
+        if curve.evicted { "past the operating system's cache" } else { "through the operating system's cache" };
+    format!("{}, {}: {}", curve.workload, language.jobs(Some(curve.jobs)), language.phrase(evicted))
+}
+
+fn chart(language: Language, at: usize, curves: &[Curve]) -> Chart {
+    let series = |(variant, curve): (usize, &Curve)| Series {
+        name: label(language, curve),
+        platform: at,
+        variant,
+        points: curve.steps.iter().filter_map(point).collect(),
+        ..Series::default()
+    };
+    Chart {
+        name: format!("sweep {at}"),
+        language,
+        title: language.phrase("Service time over active data"),
+        x: Axis { name: language.phrase("Active data"), unit: Some("MB".into()), scale: Scale::Log2 },
+        y: Axis { name: language.phrase("Service time"), unit: Some("us".into()), scale: Scale::Log10 },
+        series: curves.iter().enumerate().map(series).collect(),
+        caption: String::new(),
+    }
+}
+
+fn point(step: &Step) -> Option<Point> {
+    let us = step.us?;
+    let point = Point { x: step.active_mb, y: us.value, low: Some(us.low), high: Some(us.high), ..Point::default() };
+    Some(Point { verdict: Some(step.verdict), ..point })
+}
+
+fn ends(table: &mut Table, known: Option<&Known>, why: &str, verdict: Status) -> [Cell; 3] {
+    let end = |of: fn(&Known) -> f64| known.map(of).ok_or_else(|| Sentence::new(why));
+    let values = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
+    values.map(|value| table.figure(value, FIGURE, verdict))
+}
+
+fn plateaus(language: Language, at: usize, curve: &Curve) -> Table {
+    let kind = if curve.evicted { "evicted" } else { "kept" };
+    let columns = [
+        Column::new("Served by", "", 0),
+        Column::new("Service time", "us", 0),
+        Column::new("low", "us", 2),
+        Column::new("high", "us", 2),
+        Column::new("up to", "MB", 0),
+        Column::new("low", "MB", 1),
+        Column::new("high", "MB", 1),
+        Column::new("by counters", "MB", 0),
+    ];
+    let mut table = Table::new(language, format!("plateaus {at} {} {} {kind}", curve.workload, curve.jobs), columns);
+    let verdict = curve.steps.iter().map(|step| step.verdict).max().unwrap_or(Status::Invalid);
+    for plateau in &curve.plateaus {
+        let row = plateau_cells(&mut table, plateau, verdict);
+        table.rows.push(row);
+        table.remarks.extend(plateau.contradiction.as_ref().map(|text| language.sentence(text)));
+    }
+    table.remarks.insert(0, label(language, curve));
+    table
+}
+
+fn plateau_cells(table: &mut Table, plateau: &Plateau, verdict: Status) -> Vec<Cell> {
+    let tier = table.language.phrase(plateau.tier.name());
+    let us = ends(table, plateau.us.as_ref(), "fewer than 6 whole blocks", verdict);
+    let mb = ends(table, plateau.up_to_mb.as_ref(), "no end was reached", verdict);
+    let counted = plateau.counted_mb.map(|known| known.value).ok_or_else(|| "the counters show none".into());
+    let counted = table.figure(counted, FIGURE, verdict);
+    [Cell::text(tier)].into_iter().chain(us).chain(mb).chain([counted]).collect()
+}
+
+fn steps(language: Language, at: usize, curve: &Curve) -> Table {
+    let kind = if curve.evicted { "evicted" } else { "kept" };
+    let columns = [
+        Column::new("Active data", "MB", 0),
+        Column::new("Service time", "us", 0),
+        Column::new("low", "us", 1),
+        Column::new("high", "us", 1),
+        Column::new("blocks read per op", "", 0),
+        Column::new("from the device", "%", 0),
+        Column::new("Blocks", "", 3),
+        Column::new("Verdict", "", 2),
+    ];
+    let mut table = Table::new(language, format!("steps {at} {} {} {kind}", curve.workload, curve.jobs), columns);
+    for step in &curve.steps {
+        let row = step_cells(&mut table, step);
+        table.rows.push(row);
+        let subject = format!("{} MB", language.number(step.active_mb, FIGURE));
+        table.remarks.extend(conditions(language, &subject, &step.conditions));
+    }
+    table.remarks.insert(0, label(language, curve));
+    table
+}
+
+fn step_cells(table: &mut Table, step: &Step) -> Vec<Cell> {
+    let why = Sentence::new("{blocks} blocks can be used, {needed} are needed");
+    let why = why.with("blocks", step.blocks as u64).with("needed", FEWEST_BLOCKS as u64);
+    let end = |of: fn(&Known) -> f64| step.us.as_ref().map(of).ok_or_else(|| why.clone());
+    let [us, low, high] = [end(|known| known.value), end(|known| known.low), end(|known| known.high)]
+        .map(|value| table.figure(value, FIGURE, step.verdict));
+    let unknown = |what: &'static str| move || Sentence::new(what);
+    let misses = table.unjudged(step.misses_per_op.ok_or_else(unknown("the counter is not known")));
+    let device = step
+        .device_share
+        .map(|share| 100.0 * share)
+        .ok_or_else(unknown("nothing was read, or the counter is not known"));
+    let device = table.unjudged(device);
+    let mb = Cell::Number { value: step.active_mb, digits: FIGURE, verdict: None };
+    vec![mb, us, low, high, misses, device, Cell::count(step.blocks as u32), Cell::Verdict(step.verdict)]
+}
+
+/// One chart and one table for each workload that is printed at several sizes.
+fn printed_sections(language: Language, printed: &[PublishedCurve]) -> Vec<Section> {
+    let mut groups: Vec<Vec<&PublishedCurve>> = Vec::new();
+    for curve in printed {
+        match groups.iter_mut().find(|group| group[0].workload == curve.workload && group[0].platform == curve.platform)
+        {
+            Some(group) => group.push(curve),
+            None => groups.push(vec![curve]),
+        }
+    }
+    let of = |(at, group): (usize, &Vec<&PublishedCurve>)| {
+        let title = format!("{}: {}", group[0].platform, group[0].workload);
+        let blocks = vec![
+            Block::Paragraph(language.phrase(TIMES)),
+            Block::Chart(printed_chart(language, at, group)),
+            Block::Table(printed_table(language, at, group)),
+        ];
+        Section { title, blocks }
+    };
+    groups.iter().enumerate().map(of).collect()
+}
+
+fn printed_label(language: Language, curve: &PublishedCurve) -> String {
+    let jobs = language.jobs(curve.jobs);
+    match assignments(&curve.params, " ") {
+        params if params.is_empty() => jobs,
+        params => format!("{params}, {jobs}"),
+    }
+}
+
+fn printed_chart(language: Language, at: usize, group: &[&PublishedCurve]) -> Chart {
+    let series = |(platform, curve): (usize, &&PublishedCurve)| Series {
+        name: printed_label(language, curve),
+        platform,
+        points: curve.points.iter().map(|(gb, us)| Point { x: *gb, y: *us, ..Point::default() }).collect(),
+        ..Series::default()
+    };
+    Chart {
+        name: format!("published sweep {at}"),
+        language,
+        title: language.phrase("Service time over the size of the database"),
+        x: Axis { name: language.phrase("Database"), unit: Some("GB".into()), scale: Scale::Log2 },
+        y: Axis { name: language.phrase("Service time"), unit: Some("us".into()), scale: Scale::Log10 },
+        series: group.iter().enumerate().map(series).collect(),
+        caption: String::new(),
+    }
+}
+
+fn printed_table(language: Language, at: usize, group: &[&PublishedCurve]) -> Table {
+    let columns =
+        [Column::new("Series", "", 0), Column::new("Database", "GB", 0), Column::new("Service time", "us", 0)];
+    let mut table = Table::new(language, format!("published times {at}"), columns);
+    for curve in group {
+        let name = printed_label(language, curve);
+        table
+            .rows
+            .extend(curve.points.iter().map(|(gb, us)| vec![Cell::text(&name), Cell::plain(*gb), Cell::plain(*us)]));
+    }
+    table
+}
