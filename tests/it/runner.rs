@@ -539,9 +539,10 @@ fn a_rate_beyond_the_platform_leaves_ops_undone() {
 
 #[test]
 fn a_stall_stands_in_max_though_only_some_ops_are_timed() {
-    // About 100,000 ops a second, of which a tenth or fewer are timed; the stall is the 150,000th op.
-    let result = measured(run("spin 5000, slow 250000000 every 150000", seconds(0.5, 4.0), 1));
-    assert!(result.latency_stride > 1, "{}", result.latency_stride);
+    // About 100,000 ops a second, of which a tenth or fewer are timed (on a machine so busy that all are, the stall is seen,
+    // too); the stall is the 150,000th op.
+    let result = measured(run("spin 5000, slow 250000000 every 150000", ops(200_000), 1));
+    eprintln!("one of {} ops timed", result.latency_stride);
     let max_us = result.latency.max_us.unwrap();
     assert!(max_us >= 240_000.0, "{max_us}");
     assert!(result.series.iter().any(|point| point.max_us.unwrap_or(0.0) >= 240_000.0));
