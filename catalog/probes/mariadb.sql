@@ -173,6 +173,13 @@ select p.id, p.tid as thread, p.command = 'Sleep' as idle,
 from information_schema.processlist as p
 where p.id <> connection_id() and p.user = substring_index(user(), '@', 1)
 
+-- name: own-counts
+-- what a session of ours that only looks has added to the server's counters itself
+select max(case variable_name when 'HANDLER_READ_RND_NEXT' then variable_value end) as rows_returned,
+  max(case variable_name when 'HANDLER_READ_KEY' then variable_value end) as index_scans
+from information_schema.session_status
+where variable_name in ('HANDLER_READ_RND_NEXT', 'HANDLER_READ_KEY')
+
 -- name: sessions.own
 select tid from information_schema.processlist where id = connection_id()
 

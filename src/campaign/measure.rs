@@ -1,7 +1,7 @@
 //! The tests of a plan, in order: each ramp step is measured, judged and stored before the next begins.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::aside::Aside;
@@ -18,7 +18,8 @@ use crate::error::{Error, Result};
 use crate::host::processors;
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Facts, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult, TestSpec, Verdict,
+    Counters, Facts, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult,
+    TestSpec, Verdict,
 };
 use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext};
 use crate::store::Store;
@@ -230,11 +231,22 @@ impl Measuring<'_> {
         let before = self.aside.mark(sampler.as_deref());
         // What the database does after the test is not the test's.
         let mut after = None;
+        // While jobs run the sampler's session is at work: its counts are known before and after.
+        let own = || {
+            sampler.as_deref().map_or_else(Counters::default, |sampler| {
+                sampler.lock().unwrap_or_else(PoisonError::into_inner).counts()
+            })
+        };
+        let mut begin = Some(own());
         let mut read = |reading| {
             if reading == runner::Reading::PaidBack {
                 after = Some(self.aside.mark(sampler.as_deref()));
             }
-            probing.read(reading, self.debtor)
+            let (mut counters, cost_ms) = probing.read(reading, self.debtor);
+            if reading != runner::Reading::AtOnce {
+                counters.subtract(&begin.take().unwrap_or_else(own));
+            }
+            (counters, cost_ms)
         };
         let run = || runner::run_test(&context, spec, &mut read, &mut progress);
         let (outcome, evicted) = evictor.around(run);

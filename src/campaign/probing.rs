@@ -41,6 +41,11 @@ impl Sampler {
         Ok(Sessions::open(session, blocks, &database.server_pids()).map(Sampler))
     }
 
+    /// What the sampler's session has added to the database's counters so far.
+    pub fn counts(&mut self) -> Counters {
+        self.0.counts()
+    }
+
     /// What the server has counted by name so far.
     pub fn profiles(&mut self) -> ProfileReading {
         self.0.profiles()

@@ -27,6 +27,12 @@ impl Counters {
             *self.0.entry(name.clone()).or_insert(0.0) += value;
         }
     }
+    /// Takes off what `other` counted, of the counters that both have.
+    pub fn subtract(&mut self, other: &Counters) {
+        for (name, value) in &mut self.0 {
+            *value -= other.get(name).unwrap_or(0.0);
+        }
+    }
     /// Takes over every counter of `other`, replacing those of the same name.
     pub fn extend(&mut self, other: Counters) {
         self.0.extend(other.0);

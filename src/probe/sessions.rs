@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::fs;
 
 use super::profile::{Profiles, Reading};
+use super::sql::{OWN_COUNTS, take};
 use crate::engine::{Rows, Session};
-use crate::model::{Activity, Event, Seen};
+use crate::model::{Activity, Counters, Event, Seen};
 use crate::sql::{Block, statement};
 
 /// Block of a query with a row for each session of ours and each process of the server that is at work. Its columns:
@@ -38,6 +39,7 @@ pub struct Sessions {
     /// Of the sessions of the last look.
     threads: Vec<u32>,
     missing: Vec<String>,
+    counts: Option<String>,
     profiles: Profiles,
 }
 
@@ -81,6 +83,7 @@ impl Sessions {
             own_thread,
             threads,
             missing,
+            counts: find(OWN_COUNTS).map(|block| statement(&block.text).to_string()),
             profiles: Profiles::of(blocks),
         })
     }
@@ -88,6 +91,14 @@ impl Sessions {
     /// What the server has counted by name so far.
     pub fn profiles(&mut self) -> Reading {
         self.profiles.read(self.session.as_mut())
+    }
+
+    /// What this session has added to the database's counters so far: nobody's work. Empty where it adds nothing.
+    pub fn counts(&mut self) -> Counters {
+        let mut counts = Counters::default();
+        let rows = self.counts.as_ref().and_then(|sql| self.session.query(sql, &[]).ok());
+        rows.iter().for_each(|rows| take(rows, &mut counts));
+        counts
     }
 
     /// Seconds between two looks.

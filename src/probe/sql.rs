@@ -27,7 +27,11 @@ pub struct SqlProbe {
     session: Box<dyn Session>,
     queries: Vec<Query>,
     settled: Option<String>,
+    own: Option<String>,
 }
+
+/// Block of a query of one row: what a session of ours that only looks has added to the counters itself, by their names.
+pub(super) const OWN_COUNTS: &str = "own-counts";
 
 impl SqlProbe {
     /// The probe over the `counters.*` blocks among `blocks`, which are already chosen for the server's version.
@@ -36,8 +40,9 @@ impl SqlProbe {
             blocks.iter().map(|block| Query { name: block.name.clone(), sql: statement(&block.text).to_string() });
         let (counters, others): (Vec<_>, Vec<_>) =
             queries.filter(|query| !query.sql.is_empty()).partition(|query| query.name.starts_with("counters."));
-        let settled = others.into_iter().find(|query| query.name == SETTLED).map(|query| query.sql);
-        SqlProbe { session, queries: counters, settled }
+        let other = |name: &str| others.iter().find(|query| query.name == name).map(|query| query.sql.clone());
+        let (settled, own) = (other(SETTLED), other(OWN_COUNTS));
+        SqlProbe { session, queries: counters, settled, own }
     }
 }
 
@@ -53,6 +58,11 @@ impl Probe for SqlProbe {
                 Ok(rows) => take(&rows, counters),
                 Err(error) => result = result.and(Err(format!("{}: {error}", query.name))),
             }
+        }
+        if let Some(Ok(rows)) = self.own.as_ref().map(|sql| self.session.query(sql, &[])) {
+            let mut own = Counters::default();
+            take(&rows, &mut own);
+            counters.subtract(&own);
         }
         result
     }

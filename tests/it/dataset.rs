@@ -249,7 +249,10 @@ fn every_organisation_holds_the_same_rows_and_is_used_where_it_is_asked_for() {
                 1.0
             };
             assert_eq!((facts["small_parts"], facts["small_rows"]), (parts, 16_000.0), "{org}");
-            assert!(facts["small_mb"] > 4.0 && loaded.loads[1].index_bytes > 400_000, "{org}: {:?}", loaded.loads);
+            // A log-structured tree compresses the equal pad of the rows.
+            let (least_mb, least_bytes) = if org == &"lsm" { (1.0, 100_000) } else { (4.0, 400_000) };
+            let enough = facts["small_mb"] > least_mb && loaded.loads[1].index_bytes > least_bytes;
+            assert!(enough, "{org}: {:?}", loaded.loads);
             assert_eq!(loaded.facts_for(&[TableRef::new("small")]), default.facts_for(&[]));
             dataset::warm(&site, &dataset::tables(&site.recipe, &request)[1]).unwrap();
             let small = fixture.own(&table.name());
@@ -579,7 +582,7 @@ fn an_interrupt_does_not_wait_for_a_statement_that_waits() {
 #[test]
 fn a_disk_that_fills_up_while_loading_is_one_line_and_nothing_is_remembered() {
     for engine in ENGINES {
-        let Some(disk) = SmallDisk::mount(400) else { return };
+        let Some(disk) = SmallDisk::mount(500) else { return };
         let fixture = Fixture::start(engine, disk.path());
         let site = fixture.site();
         let error = ensure_and(&site, &AtomicBool::new(false), &|| disk.shrink(1_500_000)).unwrap_err();
