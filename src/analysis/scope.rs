@@ -95,16 +95,12 @@ impl<'a> Scope<'a> {
     pub fn applies(&self, claim: &Claim, engine: &str) -> bool {
         let listed = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
         let empty = claim.when.as_ref().is_some_and(|name| self.own(name).or_else(|| self.counter(name)) == Some(0.0));
-        let chosen =
-            claim.params.iter().all(|(name, named)| self.result.params.get(name).is_some_and(|is| among(is, named)));
+        let chosen = claim
+            .params
+            .iter()
+            .all(|(name, named)| self.result.params.get(name).is_some_and(|is| Claim::names(named, is)));
         listed(&claim.engines, engine) && listed(&claim.drives, self.result.drive.name()) && chosen && !empty
     }
-}
-
-/// True if a parameter's value is one of those named `a|b`; with `!a|b` if it is none of them.
-fn among(value: &str, named: &str) -> bool {
-    let (without, mut values) = Claim::named_values(named);
-    values.any(|name| name == value) != without
 }
 
 /// The claim's quotient in words: `physical_reads per ops`.
@@ -135,12 +131,6 @@ mod tests {
     use super::*;
     use crate::analysis::fixture;
     use crate::model::{Moment, Snapshot};
-
-    #[test]
-    fn a_claim_holds_with_the_values_named_or_with_all_others() {
-        assert!(among("heap", "heap") && among("heap", "heap|iot") && among("heap", "!iot|hash"));
-        assert!(!among("hash", "heap|iot") && !among("heap", "!heap|iot"));
-    }
 
     #[test]
     fn names_stand_for_the_whole_test() {

@@ -62,6 +62,7 @@ fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
     let workload = &entry.workload;
     let mut findings = shape(workload);
     findings.extend(workload.params.iter().filter_map(|of| param(of, engines)));
+    findings.extend(workload.params.iter().filter_map(|of| refused_beside(workload, of)));
     findings.extend(aliases(workload));
     findings.extend(parts(catalog, workload));
     findings.extend(expressions(workload));
@@ -121,8 +122,17 @@ fn param(param: &Param, engines: &[&str]) -> Option<String> {
         return Some(format!("the default {}={bad} is not an allowed value", param.name));
     }
     let mut refused = param.unavailable.values().flat_map(BTreeMap::keys);
-    let bad = refused.find(|value| !allowed(param, value.trim_start_matches('>')))?;
+    let bad = refused.find(|refused| !allowed(param, Param::of_refused(refused).0.trim_start_matches('>')))?;
     Some(format!("'unavailable' names {}={bad}, which is not an allowed value", param.name))
+}
+
+/// A parameter or value together with which a value is refused, and which the workload has not.
+fn refused_beside(workload: &Workload, param: &Param) -> Option<String> {
+    let mut refused = param.unavailable.values().flat_map(BTreeMap::keys);
+    refused.find_map(|refused| {
+        let (name, named) = Param::of_refused(refused).1?;
+        Some(format!("'unavailable' of {}{}", param.name, check_claims::values(workload, name, named)?))
+    })
 }
 
 fn allowed(param: &Param, value: &str) -> bool {

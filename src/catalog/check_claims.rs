@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::quote;
+use crate::model::params::{ORG, OWN_ORG};
 use crate::model::{Claim, Drive, Facts, Kpm, KpmValue, Workload};
 
 use super::Catalog;
@@ -71,29 +72,76 @@ fn given<'a>(catalog: &'a Catalog, engine: &str) -> impl Iterator<Item = &'a str
     words.chain(library.map(String::as_str))
 }
 
+/// What an engine has, each with the organisations of tables of which it holds; none = all.
+type Abilities = BTreeMap<String, Option<String>>;
+
 /// All that claims may need, by engine.
-fn abilities(catalog: &Catalog) -> BTreeMap<String, BTreeSet<String>> {
+fn abilities(catalog: &Catalog) -> BTreeMap<String, Abilities> {
     let of = |engine: &str| {
-        let has = catalog.engine_files.get(engine).into_iter().flat_map(|file| file.has.keys().map(String::as_str));
-        (engine.to_string(), given(catalog, engine).chain(has).map(String::from).collect())
+        let has = catalog.engine_files.get(engine).into_iter().flat_map(|file| &file.has);
+        let has = has.map(|(name, has)| (name.clone(), has.org().map(String::from)));
+        (engine.to_string(), given(catalog, engine).map(|name| (name.to_string(), None)).chain(has).collect())
     };
     catalog.engines().into_iter().map(of).collect()
+}
+
+/// True if an engine with these abilities has, or with `!` lacks, what a claim needs of tables in an organisation.
+fn meets(has: &Abilities, need: &str, org: &str) -> bool {
+    let holds = |name: &str| has.get(name).is_some_and(|of| of.as_ref().is_none_or(|named| Claim::names(named, org)));
+    need.strip_prefix(LACKS).map_or_else(|| holds(need), |lacked| !holds(lacked))
 }
 
 /// Finds the engines of each claim: those that have all that it needs.
 pub(super) fn resolve(catalog: &mut Catalog) {
     let abilities = abilities(catalog);
-    let meets = |has: &BTreeSet<String>, need: &String| match need.strip_prefix(LACKS) {
-        Some(lacked) => !has.contains(lacked),
-        None => has.contains(need),
-    };
     for entry in &mut catalog.entries {
-        let Workload { contract, crosscheck, .. } = &mut entry.workload;
-        for claim in contract.iter_mut().chain(crosscheck).filter(|claim| !claim.needs.is_empty()) {
-            let able = abilities.iter().filter(|(_, has)| claim.needs.iter().all(|need| meets(has, need)));
-            claim.engines = able.map(|(engine, _)| engine.clone()).collect();
-        }
+        let orgs = orgs(&entry.workload);
+        let [contract, crosscheck] = entry
+            .written
+            .each_ref()
+            .map(|claims| claims.iter().flat_map(|claim| on_engines(claim, &orgs, &abilities)).collect());
+        (entry.workload.contract, entry.workload.crosscheck) = (contract, crosscheck);
     }
+}
+
+/// The organisations in which a workload can have its tables; that of the engine if it has no choice.
+fn orgs(workload: &Workload) -> Vec<String> {
+    let param = workload.params.iter().find(|param| param.name == ORG);
+    param.map_or_else(|| vec![OWN_ORG.into()], |param| param.values.clone())
+}
+
+/// A claim for the engines that have all that it needs; one more for those that have it of some of the tables only.
+fn on_engines(claim: &Claim, orgs: &[String], abilities: &BTreeMap<String, Abilities>) -> Vec<Claim> {
+    if claim.needs.is_empty() {
+        return vec![claim.clone()];
+    }
+    let own = |org: &&String| claim.params.get(ORG).is_none_or(|named| Claim::names(named, org));
+    let named: Vec<&String> = orgs.iter().filter(own).collect();
+    let of = if named.is_empty() { orgs.iter().collect() } else { named.clone() };
+    let mut engines: BTreeMap<Vec<&String>, Vec<String>> = BTreeMap::new();
+    for (engine, has) in abilities {
+        let meets = |org: &&&String| claim.needs.iter().all(|need| meets(has, need, org));
+        engines.entry(of.iter().filter(meets).copied().collect()).or_default().push(engine.clone());
+    }
+    let nobody = engines.remove(&Vec::new()).filter(|_| engines.is_empty()).map(|_| claim.clone());
+    let able = engines.into_iter().map(|(held, engines)| Claim {
+        engines,
+        params: only(claim, &named, &held, orgs),
+        ..claim.clone()
+    });
+    able.chain(nobody).collect()
+}
+
+/// The parameters with which a claim holds that holds only of tables in `held`, of those that it names.
+fn only(claim: &Claim, named: &[&String], held: &[&String], orgs: &[String]) -> BTreeMap<String, String> {
+    let mut params = claim.params.clone();
+    if held.len() < named.len() {
+        let without: Vec<&str> = orgs.iter().filter(|org| !held.contains(org)).map(String::as_str).collect();
+        let held: Vec<&str> = held.iter().map(|org| org.as_str()).collect();
+        let excluding = without.len() < held.len();
+        params.insert(ORG.into(), if excluding { format!("!{}", without.join("|")) } else { held.join("|") });
+    }
+    params
 }
 
 /// What is wrong in a workload's claims, metrics and number of threads.
@@ -101,7 +149,7 @@ pub(super) fn findings(catalog: &Catalog, workload: &Workload) -> Vec<String> {
     let mut known = sample_facts(workload);
     let names = counters(catalog).into_iter().chain(COUNTS).chain(OF_TEST);
     known.extend(names.map(|name| (name.to_string(), 1.0)));
-    let needed: BTreeSet<String> = abilities(catalog).into_values().flatten().collect();
+    let needed: BTreeSet<String> = abilities(catalog).into_values().flat_map(Abilities::into_keys).collect();
     let claims = workload.contract.iter().chain(&workload.crosscheck);
     let findings =
         claims.filter_map(|of| Some(format!("the claim on {}{}", of.what, claim(workload, of, &known, &needed)?)));
@@ -135,8 +183,8 @@ fn claim(workload: &Workload, claim: &Claim, known: &Facts, needed: &BTreeSet<St
     place.or_else(|| claim.params.iter().find_map(|(name, named)| values(workload, name, named)))
 }
 
-/// A parameter or one of the values that a claim names and the workload has not.
-fn values(workload: &Workload, name: &str, named: &str) -> Option<String> {
+/// A parameter or one of the values `a|b` that are named and the workload has not.
+pub(super) fn values(workload: &Workload, name: &str, named: &str) -> Option<String> {
     let (_, mut values) = Claim::named_values(named);
     let one = |value: &str| fixed(workload, &BTreeMap::from([(name.to_string(), value.to_string())]));
     values.find_map(one).map(|what| format!(": {what}"))

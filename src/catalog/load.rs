@@ -111,7 +111,9 @@ fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Ve
     let mut group = Group { id: id.clone(), title, about, order, form };
     let entry = |wire: super::wire::WorkloadEntry| {
         let place = places.of(wire.id.span().start);
-        Entry { workload: wire.into_workload(&id), blocks: Arc::clone(&blocks), place }
+        let workload = wire.into_workload(&id);
+        let written = [workload.contract.clone(), workload.crosscheck.clone()];
+        Entry { workload, written, blocks: Arc::clone(&blocks), place }
     };
     let mut entries: Vec<Entry> = workload.into_iter().map(entry).collect();
     for file in files.iter().filter(|file| file.path.ends_with(".toml") && !file.path.ends_with(GROUP)) {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::{Effect, Workload};
+use crate::model::{Claim, Effect, Workload};
 use crate::sql::{Block, BlockSet};
 
 mod check;
@@ -38,6 +38,8 @@ pub use suite::{Suite, SuiteEntry, Work};
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub workload: Workload,
+    /// Contract and cross-check as they are written; in `workload` each claim names the engines for which it holds.
+    written: [Vec<Claim>; 2],
     /// Blocks of its folder; see [`BlockSet::resolve`].
     pub blocks: Arc<BlockSet>,
     /// `file:line` of its definition.

@@ -183,6 +183,32 @@ fn a_claim_holds_on_the_engines_that_have_what_it_needs() {
 }
 
 #[test]
+fn what_an_engine_has_of_some_tables_only_a_claim_needs_of_these_only() {
+    let has = "[has]\npartitions = { org = \"list\", about = \"counted twice\" }\nshared = \"one\"\n";
+    let other = "-- name: counters.a\nselect 1 as shared\n";
+    let param = "[[workload.params]]\nname = \"org\"\ndefault = \"default\"\nabout = \"\"\n";
+    let values = format!("{param}values = [\"default\", \"heap\", \"list\"]\n");
+    let held = |claim: &str, param: &str| -> Vec<String> {
+        let group = format!("{GROUP}contract = [{{ what = \"rows\", min = 1, because = \"b\", {claim} }}]\n{param}");
+        let catalog = loaded_with(&group, SQL, &[("engines/lite.toml", has), ("probes/other.sql", other)]);
+        let catalog = catalog.unwrap_or_else(|error| panic!("{error}"));
+        let claims = &catalog.find("T-ONE").unwrap().entry.workload.contract;
+        let of =
+            |claim: &Claim| format!("{} {}", claim.engines.join("+"), claim.params.get("org").map_or("", |org| org));
+        claims.iter().map(of).collect()
+    };
+    assert_eq!(held("needs = [\"partitions\"]", &values), ["lite list"]);
+    assert_eq!(held("needs = [\"shared\", \"!partitions\"]", &values), ["lite !list", "other "]);
+    let named = "needs = [\"!partitions\"], params = { org = \"!heap\" }";
+    assert_eq!(held(named, &values), ["lite default", "other !heap"]);
+    assert_eq!(held("needs = [\"!partitions\"]", ""), ["lite+other "], "tables of the engine's own kind");
+    let none =
+        format!("{GROUP}contract = [{{ what = \"rows\", min = 1, because = \"b\", needs = [\"partitions\"] }}]\n");
+    let refused = loaded_with(&none, SQL, &[("engines/lite.toml", has)]).unwrap_err().to_string();
+    assert!(refused.contains("no engine has all that it needs (partitions)"), "{refused}");
+}
+
+#[test]
 fn what_an_engine_cannot_do_stands_in_its_own_file() {
     let param = "[[workload.params]]\nname = \"org\"\ndefault = \"heap\"\nvalues = [\"heap\", \"iot\"]\nabout = \"\"\n";
     let group = format!("{GROUP}{param}");
@@ -194,10 +220,12 @@ fn what_an_engine_cannot_do_stands_in_its_own_file() {
     assert_eq!((workload.about.trim(), catalog.groups()[0].about.trim()), ("So is one.", "Lite is light."));
     assert_eq!(workload.undrivable["lite.database"], "none");
     assert_eq!(workload.params[0].engine_default["lite"], "iot");
-    assert_eq!(workload.params[0].unavailable_on("lite", "heap"), Some("no heaps"));
+    let heap = BTreeMap::from([("org".to_string(), "heap".to_string())]);
+    assert_eq!(workload.params[0].unavailable_on("lite", &heap), Some(("org=heap".into(), "no heaps")));
     for (right, wrong, message) in [
         ("[T-ONE]", "[T-TWO]", "lite.toml:4: T has no workload 'T-TWO'; see group.toml beside it"),
         ("default.org", "default.orq", "lite.toml:1: every: unknown parameter 'orq'"),
+        ("org.heap", "org.\"heap,orq=1\"", "T-ONE: 'unavailable' of org: T-ONE has no parameter 'orq'"),
         ("org.heap", "org.heapp", "group.toml:5: T-ONE: 'unavailable' names org=heapp, which is not an allowed value"),
         ("undrivable", "undriveable", "lite.toml:6: unknown field `undriveable`"),
     ] {
@@ -234,7 +262,7 @@ fn every_name_that_groups_and_engines_offer_to_claims_is_used() {
     let file = |path: &str| embedded.iter().find(|file| file.path == path).unwrap();
     let common: BTreeMap<String, toml::Table> = wire::read_toml(file("workloads/common.toml")).unwrap();
     let has = |engine| format!("engines/{engine}.toml");
-    let has = ["postgres", "mariadb", "sqlite"]
+    let has = ["postgres", "mariadb", "sqlite", "duckdb"]
         .map(|engine| wire::read_toml::<wire::EngineFile>(file(&has(engine))).unwrap());
     let of_engines = has.iter().flat_map(|file| file.has.keys());
     for name in common.values().flat_map(toml::Table::keys).chain(of_engines) {

@@ -138,7 +138,34 @@ pub(super) struct EngineFile {
     pub counters: Vec<String>,
     /// What the engine has, by name, and what that means.
     #[serde(default)]
-    pub has: BTreeMap<String, String>,
+    pub has: BTreeMap<String, Has>,
+}
+
+/// What an engine has: of every table, or of those in some organisations.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Has {
+    Always(#[allow(dead_code)] String),
+    OfTables(HasOfTables),
+}
+
+/// What an engine has of tables in the organisations `a|b`, or in all but these (`!a|b`).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HasOfTables {
+    pub org: String,
+    #[allow(dead_code)]
+    about: String,
+}
+
+impl Has {
+    /// The organisations of which it holds, as claims name values; none = all.
+    pub fn org(&self) -> Option<&str> {
+        match self {
+            Has::Always(_) => None,
+            Has::OfTables(of) => Some(&of.org),
+        }
+    }
 }
 
 /// In `workloads/<group>/<engine>.toml` what an engine cannot do of a workload, or does in another way.

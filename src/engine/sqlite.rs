@@ -30,7 +30,6 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ("iot-list", NO_PARTITIONS),
     ("range-list", NO_PARTITIONS),
     ("range-hash", NO_PARTITIONS),
-    ("lsm", "SQLite has no log-structured storage: its tables are b-trees that are changed in place"),
 ];
 
 /// The engine.

@@ -44,7 +44,7 @@ pub struct Capabilities {
     pub prefix: &'static str,
     /// Table organisations of the data set, the default first: `heap`, `rowid`, ...
     pub orgs: &'static [&'static str],
-    /// Organisations that the catalogue knows ([`ORGS`]) and the engine lacks, each with the reason.
+    /// Organisations of other engines that this one lacks for a reason worth telling; it lacks all others, too.
     pub lacking_orgs: &'static [(&'static str, &'static str)],
     /// One of `orgs` that this very server lacks, with the reason: known when it is open.
     pub missing_org: Option<(&'static str, &'static str)>,
@@ -70,10 +70,6 @@ pub struct Capabilities {
     /// Disclosed settings that decide what a commit, a cached block or a sort costs, for pages that have no room for all.
     pub key_settings: &'static [&'static str],
 }
-
-/// Table organisations that workloads may ask for. An engine has each of them or says why it lacks it; an engine may
-/// have a default of its own that is none of them.
-pub const ORGS: [&str; 8] = ["heap", "iot", "hash", "heap-list", "iot-list", "range-list", "range-hash", "lsm"];
 
 fn lacks_transport(in_process: bool) -> &'static str {
     match in_process {
@@ -138,7 +134,7 @@ impl Capabilities {
         if reason.is_none() && self.orgs.contains(&org) {
             return None;
         }
-        let known = || format!("it is not a table organisation of this engine, which has {}", self.orgs.join(", "));
+        let known = || format!("{} has no such tables, only {}", self.product, self.orgs.join(", "));
         Some(format!("org={org} is not available: {}", reason.map_or_else(known, str::to_string)))
     }
 }

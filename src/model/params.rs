@@ -3,6 +3,8 @@
 /// Table organisation: of this parameter's values those that the engine lacks are refused, and `{{small}}` and `{{big}}`
 /// stand for the tables in it.
 pub const ORG: &str = "org";
+/// Its value for the engine's own organisation.
+pub const OWN_ORG: &str = "default";
 /// `slice`: the reads of a slice share one transaction on the client drive.
 pub const READ_TX: &str = "read_tx";
 /// Rows per op of a bulk load.

@@ -135,7 +135,7 @@ pub struct Param {
     #[serde(default)]
     pub table: BTreeMap<String, String>,
     /// Values that single engines cannot give, with the reason: engine -> value -> reason. The value `>N` stands for
-    /// every number above N.
+    /// every number above N; `value,other=a|b` for the value together with these of another parameter.
     #[serde(default)]
     pub unavailable: BTreeMap<String, BTreeMap<String, String>>,
     /// One line for `list workloads`.
@@ -143,14 +143,27 @@ pub struct Param {
 }
 
 impl Param {
-    /// Why `engine` cannot give `value`, if it cannot.
-    pub fn unavailable_on(&self, engine: &str, value: &str) -> Option<&str> {
+    /// What `engine` cannot give of this parameter's value in `params`, and why, if it cannot.
+    pub fn unavailable_on(&self, engine: &str, params: &BTreeMap<String, String>) -> Option<(String, &str)> {
+        let value = params.get(&self.name)?;
         let covers = |refused: &str| match refused.strip_prefix('>') {
             Some(limit) => limit.parse::<i64>().ok().zip(value.parse::<i64>().ok()).is_some_and(|(limit, n)| n > limit),
             None => refused == value,
         };
-        let (_, reason) = self.unavailable.get(engine)?.iter().find(|(refused, _)| covers(refused))?;
-        Some(reason)
+        let met = |(name, named): (&str, &str)| params.get(name).is_some_and(|value| Claim::names(named, value));
+        let (refused, reason) = self.unavailable.get(engine)?.iter().find(|(refused, _)| {
+            let (own, other) = Param::of_refused(refused);
+            covers(own) && other.is_none_or(met)
+        })?;
+        let beside =
+            Param::of_refused(refused).1.and_then(|(name, _)| Some(format!(" with {name}={}", params.get(name)?)));
+        Some((format!("{}={value}{}", self.name, beside.unwrap_or_default()), reason))
+    }
+
+    /// What a key of `unavailable` names: the own value, and with `value,other=a|b` another parameter and its values.
+    pub fn of_refused(refused: &str) -> (&str, Option<(&str, &str)>) {
+        let both = refused.split_once(',').and_then(|(own, other)| Some((own, Some(other.split_once('=')?))));
+        both.unwrap_or((refused, None))
     }
 }
 
@@ -273,5 +286,22 @@ impl Claim {
     pub fn named_values(named: &str) -> (bool, std::str::Split<'_, char>) {
         let (without, values) = named.strip_prefix('!').map_or((false, named), |values| (true, values));
         (without, values.split('|'))
+    }
+
+    /// True if `value` is one of those named `a|b`; with `!a|b` if it is none of them.
+    pub fn names(named: &str, value: &str) -> bool {
+        let (without, mut values) = Claim::named_values(named);
+        values.any(|name| name == value) != without
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_holds_with_the_values_named_or_with_all_others() {
+        assert!(Claim::names("heap", "heap") && Claim::names("heap|iot", "heap") && Claim::names("!iot|hash", "heap"));
+        assert!(!Claim::names("heap|iot", "hash") && !Claim::names("!heap|iot", "heap"));
     }
 }

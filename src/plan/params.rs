@@ -39,9 +39,8 @@ pub(super) fn chosen(workload: &Workload, engine: &str, complete: &Params) -> Pa
 /// Why the engine cannot give a parameter's value, if it cannot.
 pub(super) fn unavailable(workload: &Workload, engine: &str, complete: &Params) -> Option<String> {
     workload.params.iter().find_map(|param| {
-        let value = complete.get(&param.name)?;
-        let reason = param.unavailable_on(engine, value)?;
-        Some(format!("{}={value} is not available: {reason}", param.name))
+        let (what, reason) = param.unavailable_on(engine, complete)?;
+        Some(format!("{what} is not available: {reason}"))
     })
 }
 

@@ -237,7 +237,7 @@ pub(super) fn repeats(request: &Request, planned: &[Selection], selection: &Sele
     let own = request.capabilities.default_org();
     let org = selection.params.get(values::ORG).filter(|org| *org == own)?;
     let mut params = selection.params.clone();
-    params.insert(values::ORG.into(), values::DEFAULT_ORG.into());
+    params.insert(values::ORG.into(), values::OWN_ORG.into());
     let key = |other: &Selection| (other.workload.id.clone(), other.asked_as.clone(), other.drive);
     let same = |other: &Selection| key(other) == key(selection) && other.params == params;
     planned

@@ -88,7 +88,7 @@ about = "organisation"
 name = "relaxed"
 default = "1"
 values = ["0", "1"]
-unavailable = { lite = { 1 = "it always waits" } }
+unavailable = { lite = { 1 = "it always waits" }, server = { "1,org=rowid" = "row numbers wait" } }
 engine_default = { lite = "0" }
 about = "whether commits wait"
 
@@ -449,6 +449,8 @@ fn parameters_choose_blocks_and_a_session_has_settings_of_its_own() {
     assert_eq!(own("T-OWN", lite()), (included.into(), String::new()));
     let line = refused("T-OWN:relaxed=1", lite());
     assert!(line.contains("T-OWN cannot run on lite: relaxed=1 is not available: it always waits"), "{line}");
+    let line = refused("T-OWN:relaxed=1,org=rowid", server());
+    assert!(line.contains("relaxed=1 with org=rowid is not available: row numbers wait"), "{line}");
     let captions: Vec<_> = show(&planned("T-OWN", server()).selections[0]).into_iter().map(|p| p.caption).collect();
     assert_eq!(captions[..2], ["before the jobs start", "each job's session, once"]);
 }

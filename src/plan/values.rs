@@ -1,6 +1,6 @@
 //! What `{{name}}` and expressions mean at plan time: parameters, table names, facts of the data set.
 
-pub(super) use crate::model::params::ORG;
+pub(super) use crate::model::params::{ORG, OWN_ORG};
 use crate::model::rows::{PAD, table_rows};
 use crate::model::{Capabilities, Facts, TableRef, Workload};
 use crate::sql::Values;
@@ -13,8 +13,6 @@ const CHOSEN: &str = "table";
 const TABLES: [&str; 2] = ["small", "big"];
 /// Rows that share a value of `key<n>`.
 const KEYS: [u64; 3] = [25, 125, 320];
-/// The value of the table organisation for the engine's own.
-pub(super) const DEFAULT_ORG: &str = "default";
 
 /// Rows and numbers of distinct keys of every table at this nominal size: whole numbers.
 fn data_facts(size_gb: f64) -> Vec<(String, u64)> {
@@ -86,7 +84,7 @@ pub(super) fn values(workload: &Workload, params: &Params, size_gb: f64, capabil
 /// The chosen organisation, the default under its own name; none if the workload has no such parameter.
 pub(super) fn org<'a>(params: &'a Params, capabilities: &Capabilities) -> Option<&'a str> {
     match params.get(ORG).map(String::as_str) {
-        Some(DEFAULT_ORG) => Some(capabilities.default_org()),
+        Some(OWN_ORG) => Some(capabilities.default_org()),
         chosen => chosen,
     }
 }
@@ -103,5 +101,5 @@ pub(super) fn missing_org(params: &Params, capabilities: &Capabilities) -> Optio
 }
 
 fn chosen_org(params: &Params) -> Option<&str> {
-    params.get(ORG).map(String::as_str).filter(|org| *org != DEFAULT_ORG)
+    params.get(ORG).map(String::as_str).filter(|org| *org != OWN_ORG)
 }

@@ -152,7 +152,7 @@ fn no_module_outside_engine_and_server_spells_an_engines_name() {
         if ["engine", "server"].contains(&module_of(&file).as_str()) {
             continue;
         }
-        for name in ["sqlite", "postgres", "postgresql", "null", "mariadb", "mysql", "oracle"] {
+        for name in ["sqlite", "postgres", "postgresql", "null", "mariadb", "mysql", "oracle", "duckdb"] {
             let is_harmless = HARMLESS_NAMES.contains(&(file.to_str().unwrap(), name));
             if code.contains(&format!("\"{name}\"")) && !is_harmless {
                 broken.push(format!("{}: spells \"{name}\"", file.display()));
@@ -160,6 +160,42 @@ fn no_module_outside_engine_and_server_spells_an_engines_name() {
         }
     }
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+/// Words that name a kind of storage, and where they belong: the beginnings of paths, and the engine whose files of the
+/// catalogue are its own.
+const STORES: &[(&[&str], &[&str], &str)] = &[
+    (&["duckdb"], &["src/engine/duckdb/"], "duckdb"),
+    (&["rocksdb", "myrocks", "lsm"], &["src/engine/mariadb/", "src/server/mariadb.rs"], "mariadb"),
+];
+/// Files outside its own that a kind of storage may be named in.
+const MOST_FILES_OUTSIDE: usize = 6;
+
+/// All files below a directory.
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+fn says_one_of(text: &str, words: &[&str]) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| words.iter().any(|name| name.eq_ignore_ascii_case(word)))
+}
+
+#[test]
+fn a_kind_of_storage_is_named_in_few_files_beside_its_own() {
+    let shipped =
+        [files_below(Path::new("src")), files_below(Path::new("catalog")), vec!["Cargo.toml".into()]].concat();
+    for (words, places, engine) in STORES {
+        let own = |file: &Path| {
+            let of_catalog = file.starts_with("catalog") && file.file_stem().is_some_and(|stem| stem == *engine);
+            of_catalog || places.iter().any(|place| file.to_str().unwrap().starts_with(place))
+        };
+        let names = |file: &&PathBuf| std::fs::read_to_string(file).is_ok_and(|text| says_one_of(&text, words));
+        let (own, outside): (Vec<&PathBuf>, _) = shipped.iter().filter(names).partition(|file| own(file));
+        assert!(own.len() > 4, "{words:?}: {own:?}");
+        assert!(outside.len() <= MOST_FILES_OUTSIDE, "{words:?} in {} files: {outside:#?}", outside.len());
+    }
 }
 
 #[test]

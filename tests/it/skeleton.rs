@@ -17,7 +17,7 @@ use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{AskedRamp, BoundStatement, Capabilities, Counters, Facts, Target};
 use dbdyno::plan::{self, Request};
 
-/// Why an organisation of tables cannot be had, for every one of `model::capabilities::ORGS` that is lacking.
+/// Why organisations of tables that others have cannot be had; what is not listed is lacking without a reason.
 const LACKING_ORGS: &[(&str, &str)] =
     &[("iot", "a set of ids has one order only"), ("hash", "a set of ids has one order only")];
 

@@ -71,14 +71,7 @@ partition by range (to_days(booked_on)) subpartition by hash (id) subpartitions 
 
 
 -- name: compress-yes
-begin not atomic
-  if exists (select 1 from information_schema.tables
-              where table_schema = trim(trailing '.' from '{{prefix}}') and table_name = 'dl_direct' and engine = 'ROCKSDB') then
-    signal sqlstate '45000' set message_text =
-      'compress=yes is not available with org=lsm: MyRocks compresses by rocksdb_default_cf_options, not by table';
-  end if;
-  alter table {{prefix}}dl_direct row_format = compressed key_block_size = 8;
-end
+alter table {{prefix}}dl_direct row_format = compressed key_block_size = 8
 
 -- name: create-stream
 create table {{prefix}}dl_stream (

@@ -33,7 +33,6 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ("iot-list", NO_PARTITIONS),
     ("range-list", NO_PARTITIONS),
     ("range-hash", NO_PARTITIONS),
-    ("lsm", ROW_GROUPS),
 ];
 
 /// The engine.

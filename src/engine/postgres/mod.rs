@@ -52,7 +52,6 @@ const LACKING_ORGS: &[(&str, &str)] = &[
     ("iot", "PostgreSQL keeps the rows of every table in a heap, apart from all indexes"),
     ("iot-list", "PostgreSQL keeps the rows of every table in a heap, apart from all indexes"),
     ("hash", "PostgreSQL has no hash clusters: a hash index points into a heap"),
-    ("lsm", "PostgreSQL has no log-structured storage, and no distribution packages an extension with one"),
 ];
 
 /// Settings of the datasheet.
