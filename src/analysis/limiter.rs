@@ -9,7 +9,7 @@ use crate::model::{Activity, Sentence, TestResult, Waits};
 
 mod experiment;
 
-pub use experiment::{Experiment, experiment};
+pub use experiment::{Action, Experiment, experiment, judge_forecast, told};
 
 /// Processors count as used up from this share on of those that the jobs can use.
 const USED_UP: f64 = 0.9;
@@ -107,6 +107,20 @@ pub fn limiters(result: &TestResult) -> Vec<Limiter> {
 pub fn begins_at(steps: &[(u32, Vec<Limiter>)], cause: Cause) -> Option<u32> {
     let is_first = |step: &&(u32, Vec<Limiter>)| step.1.first().is_some_and(|first| first.cause == cause);
     steps.iter().rev().take_while(is_first).last().map(|(jobs, _)| *jobs)
+}
+
+/// Share of the jobs' time that a cause takes, also if that is too little to limit a test; none where it is not known.
+pub fn share_of(result: &TestResult, cause: Cause) -> Option<f64> {
+    let activity = match cause {
+        Cause::LogSync => Some(Activity::LogSync),
+        Cause::Read => Some(Activity::DataRead),
+        Cause::DataWrite => Some(Activity::DataWrite),
+        Cause::RowLock => Some(Activity::RowLock),
+        Cause::Latch => Some(Activity::Latch),
+        _ => None,
+    };
+    let found = || limiters(result).into_iter().find(|limiter| limiter.cause == cause)?.share;
+    activity.and_then(|activity| seen(result, activity)).or_else(found)
 }
 
 /// The samples, if there are enough to say something.

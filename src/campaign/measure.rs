@@ -212,6 +212,38 @@ impl Measuring<'_> {
     ) -> Result<(Option<Kept>, Step)> {
         let started_at = jiff::Timestamp::now().to_string();
         let clock = ClockCheck::start();
+        match self.measured(spec, evictor, (after_s, self.debtor), probing) {
+            Outcome::Done(result) => Ok((Some(self.keep(*result, spec.selection, clock.step_s(), store)?), Step::GoOn)),
+            Outcome::Interrupted(partial) => {
+                if let Some(result) = partial {
+                    self.keep_partial(*result, spec.selection, clock.step_s(), store)?;
+                }
+                Ok((None, Step::Stop(RunStatus::Interrupted)))
+            }
+            Outcome::Failed(error) => {
+                let error = error.at(spec.selection.workload.id.clone());
+                Ok((None, self.failed(spec, started_at, &error, store)?))
+            }
+        }
+    }
+
+    /// One test that is judged and not stored, without a pay-back.
+    pub(super) fn trial(&self, spec: &TestSpec<'_>, evictor: &Evictor, probing: &mut Probing<'_>) -> Outcome {
+        let clock = ClockCheck::start();
+        match self.measured(spec, evictor, (0.0, None), probing) {
+            Outcome::Done(result) => Outcome::Done(Box::new(self.judged(*result, spec.selection, clock.step_s()))),
+            other => other,
+        }
+    }
+
+    /// Runs a test and tells what came beside it.
+    fn measured(
+        &self,
+        spec: &TestSpec<'_>,
+        evictor: &Evictor,
+        (after_s, debtor): (f64, Option<&Debtor<'_>>),
+        probing: &mut Probing<'_>,
+    ) -> Outcome {
         let facts = (self.facts)(spec.selection);
         let sampler = probing.sampler();
         let context = TestContext {
@@ -242,7 +274,7 @@ impl Measuring<'_> {
             if reading == runner::Reading::PaidBack {
                 after = Some(self.aside.mark(sampler.as_deref()));
             }
-            let (mut counters, cost_ms) = probing.read(reading, self.debtor);
+            let (mut counters, cost_ms) = probing.read(reading, debtor);
             if reading != runner::Reading::AtOnce {
                 counters.subtract(&begin.take().unwrap_or_else(own));
             }
@@ -260,19 +292,13 @@ impl Measuring<'_> {
         match outcome {
             Outcome::Done(mut result) => {
                 tell(&mut result);
-                Ok((Some(self.keep(*result, spec.selection, clock.step_s(), store)?), Step::GoOn))
+                Outcome::Done(result)
             }
-            Outcome::Interrupted(partial) => {
-                if let Some(mut result) = partial {
-                    tell(&mut result);
-                    self.keep_partial(*result, spec.selection, clock.step_s(), store)?;
-                }
-                Ok((None, Step::Stop(RunStatus::Interrupted)))
+            Outcome::Interrupted(Some(mut result)) => {
+                tell(&mut result);
+                Outcome::Interrupted(Some(result))
             }
-            Outcome::Failed(error) => {
-                let error = error.at(spec.selection.workload.id.clone());
-                Ok((None, self.failed(spec, started_at, &error, store)?))
-            }
+            other => other,
         }
     }
 

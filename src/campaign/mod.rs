@@ -10,6 +10,7 @@ pub mod answers;
 mod aside;
 pub mod debt;
 mod evict;
+mod explain;
 pub mod measure;
 pub mod overhead;
 pub mod platform;

@@ -85,6 +85,26 @@ impl Platform {
         Ok(())
     }
 
+    /// Starts the private server anew with `changed` instead of the settings of that name that it was opened with.
+    ///
+    /// # Errors
+    /// The target is not a private server; it does not end, or does not start with these.
+    pub fn restart_with(&mut self, changed: &BTreeMap<String, String>) -> Result<()> {
+        let Some(server) = &mut self.server else {
+            return Err(Error::usage(self.to.target.label(), "is not a private server"));
+        };
+        let mut settings = self.to.settings.clone();
+        settings.extend(changed.clone());
+        server.restart_with(&settings)?;
+        self.database = self.engine.open(&self.to, self.access).map_err(|error| error.at(self.to.target.label()))?;
+        Ok(())
+    }
+
+    /// The settings that a private server was opened with; none of any other platform.
+    pub fn server_settings(&self) -> Option<&BTreeMap<String, String>> {
+        self.server.as_ref().map(|_| &self.to.settings)
+    }
+
     /// As shown to the user.
     pub fn label(&self) -> String {
         self.to.target.label()

@@ -42,7 +42,7 @@ pub(super) fn prepared<'p, T>(
     (record, store): (&mut RunRecord, &mut Store),
     work: impl FnOnce(&Ready<'_>, &mut Probing<'p>, &mut Store) -> Result<T>,
 ) -> Result<T> {
-    let sync = SyncProbe::open(campaign.request, campaign.plan, platform);
+    let sync = SyncProbe::open(campaign.request, campaign.plan, platform, record.device_sync);
     if record.device_sync.is_none() && sync.is_some() {
         record.device_sync = sync.as_ref().map(|(_, found)| *found);
         store.update_run(record)?;

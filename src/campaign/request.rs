@@ -32,6 +32,8 @@ pub struct Request {
     pub fresh: Fresh,
     /// What the sessions do is sampled while tests run.
     pub is_sampled: bool,
+    /// After the tests the experiments of what limits them are carried out, in so many blocks at most.
+    pub explain: Option<u32>,
     /// Of a side of a campaign: differences within it count as none.
     pub margin: Option<f64>,
     /// What the user typed when a server wanted a password that nothing else gives.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::explain::explain;
 use super::measure::{Course, judge_repetitions};
 use super::platform::Platform;
 use super::prepare::prepared;
@@ -51,7 +52,11 @@ pub fn run(campaign: &Campaign<'_>, store: &mut Store) -> Result<Ended> {
         adapted(campaign, &platform).and_then(|plan| fitting(plan, &platform, campaign.events)).and_then(|plan| {
             let campaign = Campaign { plan: plan.as_ref(), ..*campaign };
             recorded(&campaign, &mut platform, store, |platform, probing, record, store| {
-                measured(&campaign, platform, probing, record, store)
+                let status = measured(&campaign, platform, probing, record, store)?;
+                match campaign.request.explain.filter(|_| status == RunStatus::Finished) {
+                    Some(most_blocks) => explain(&campaign, platform, record, store, most_blocks),
+                    None => Ok(status),
+                }
             })
         });
     let result = with_last_words(result, &mut platform);

@@ -21,13 +21,19 @@ pub struct SyncProbe {
 }
 
 impl SyncProbe {
-    /// The probe and what it found; none for a plan without commits, and where no file of ours can be on the database's device.
-    pub fn open(request: &Request, plan: &Plan, platform: &Platform) -> Option<(SyncProbe, DeviceSync)> {
+    /// The probe and what it found, now or earlier in the run (`known`); none for a plan without commits, and where no file of ours
+    /// can be on the database's device.
+    pub fn open(
+        request: &Request,
+        plan: &Plan,
+        platform: &Platform,
+        known: Option<DeviceSync>,
+    ) -> Option<(SyncProbe, DeviceSync)> {
         let commits = plan.selections.iter().any(|selection| selection.parts.iter().any(|part| part.commits));
         let storage = platform.database.storage_path().filter(|_| commits)?;
         let dir = [request.data_dir().map(Path::to_path_buf), Some(std::env::temp_dir())].into_iter().flatten();
         let dir = dir.into_iter().find(|dir| device_of(dir).is_some() && device_of(dir) == device_of(&storage))?;
-        let found = measure(&dir)?;
+        let found = known.or_else(|| measure(&dir))?;
         Some((SyncProbe { dir, best_per_s: Cell::new(found.best_per_s()) }, found))
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::{Claim, Effect, Workload};
+use crate::model::{Claim, Effect, Facts, Workload};
 use crate::sql::{Block, BlockSet};
 
 mod check;
@@ -168,6 +168,24 @@ impl Catalog {
     pub fn harness(&self, engine: &str) -> BTreeMap<&str, &Block> {
         let blocks = self.harness.get(engine).into_iter().flatten();
         blocks.map(|(name, block)| (name.as_str(), block)).collect()
+    }
+
+    /// The settings of an engine that take away what limits a test, if there are any for the cause of this code; `facts` are what
+    /// their values are made of.
+    ///
+    /// # Errors
+    /// A value that cannot be had, with the reason.
+    pub fn experiment(
+        &self,
+        engine: &str,
+        cause: &str,
+        facts: &Facts,
+    ) -> std::result::Result<Option<BTreeMap<String, String>>, String> {
+        let Some(settings) = self.engine_files.get(engine).and_then(|file| file.experiments.of(cause)) else {
+            return Ok(None);
+        };
+        let filled = |(name, text): (&String, &String)| Ok((name.clone(), profiles::filled(text, facts)?));
+        settings.iter().map(filled).collect::<std::result::Result<_, String>>().map(Some)
     }
 
     /// Probe blocks of an engine for a server of this version (its numbers: 15.18 is `[15, 18]`): of several with

@@ -149,7 +149,7 @@ fn value(setting: &Setting, id: &str, sizes: &Facts) -> std::result::Result<Stri
 }
 
 /// The text with each `{{expression}}` evaluated and rounded down.
-fn filled(text: &str, sizes: &Facts) -> std::result::Result<String, String> {
+pub(super) fn filled(text: &str, sizes: &Facts) -> std::result::Result<String, String> {
     let Some((before, rest)) = text.split_once("{{") else { return Ok(text.to_string()) };
     let (expression, after) = rest.split_once("}}").ok_or("'{{' is not closed by '}}'")?;
     let number = Expr(expression.trim().into()).eval(sizes)?.floor();

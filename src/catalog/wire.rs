@@ -129,7 +129,7 @@ fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>
     entries.map(alias).collect::<Result<_>>().map_err(D::Error::custom)
 }
 
-/// `engines/<engine>.toml`: what claims may ask of an engine, beside the counters of its probes.
+/// `engines/<engine>.toml`: what claims may ask of an engine, beside the counters of its probes, and what `--explain` may change.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EngineFile {
@@ -139,6 +139,8 @@ pub(super) struct EngineFile {
     /// What the engine has, by name, and what that means.
     #[serde(default)]
     pub has: BTreeMap<String, Has>,
+    #[serde(default)]
+    pub experiments: Experiments,
 }
 
 /// What an engine has: of every table, or of those in some organisations.
@@ -165,6 +167,29 @@ impl Has {
             Has::Always(_) => None,
             Has::OfTables(of) => Some(&of.org),
         }
+
+/// Settings of a private server that take away what limits a test, by cause. A value may hold `{{expression}}` over `data_mb` (all
+/// tables and indexes that are loaded) and the present settings that are sizes, in MB (2^20 bytes).
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct Experiments {
+    log_sync: BTreeMap<String, String>,
+    read: BTreeMap<String, String>,
+    data_write: BTreeMap<String, String>,
+    checkpoint: BTreeMap<String, String>,
+}
+
+impl Experiments {
+    /// Those for the cause of this code; none if there are none.
+    pub fn of(&self, cause: &str) -> Option<&BTreeMap<String, String>> {
+        let settings = match cause {
+            "log-sync" => &self.log_sync,
+            "read" => &self.read,
+            "data-write" => &self.data_write,
+            "checkpoint" => &self.checkpoint,
+            _ => return None,
+        };
+        Some(settings).filter(|settings| !settings.is_empty())
     }
 }
 

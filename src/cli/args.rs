@@ -390,6 +390,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "2",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub redo_disturbed: Option<u32>,
+    /// After the tests carry out the experiment that should lift each workload's limit (other settings of a private server, other
+    /// jobs, the other drive), in at most N blocks of a trial before and after the change: does the forecast hold [default N: 12]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "12",
+          value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["rate", "no_sampler"])]
+    pub explain: Option<u32>,
     /// Time dropped before the window; with --precision at least
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Seconds>,

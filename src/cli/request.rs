@@ -70,6 +70,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         settings: BTreeMap::new(),
         fresh: Fresh::Nothing,
         is_sampled: true,
+        explain: None,
         margin: None,
         password: None,
         name: None,
@@ -115,7 +116,8 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         Some(FreshArg::Data) => Fresh::Data,
     };
     let is_sampled = !args.no_sampler;
-    Ok(Request { plan, fresh, is_sampled, name: args.naming.name.clone(), labels, ..request })
+    let explain = args.explain;
+    Ok(Request { plan, fresh, is_sampled, explain, name: args.naming.name.clone(), labels, ..request })
 }
 
 /// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it

@@ -35,6 +35,12 @@ pub fn check_profile(
     Err(Error::usage(format!("--profile {}", profile.id), lacks).advise(advice))
 }
 
+/// What this machine lacks for a server that takes so much memory; none if it fits.
+pub fn lacks_memory(memory_mb: f64) -> Option<String> {
+    let machine = Machine { memory_bytes: Some(host::memory_bytes()), disk_bytes: None };
+    machine.lacks(&Needs { memory_bytes: (memory_mb * MIB) as u64, disk_bytes: 0 })
+}
+
 /// `yes`, or what this machine lacks for a profile with its own data set in this directory.
 pub fn of_profile(profile: &Profile, data_dir: &Path) -> String {
     Machine::of(data_dir).lacks(&Needs::of_own(profile)).unwrap_or_else(|| "yes".into())

@@ -42,7 +42,9 @@ pub use sentence::Sentence;
 pub use target::Target;
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
-pub use waits::{Activity, Event, EventCount, Profile, ProfileRow, SamplerCost, Seen, ServerLog, Waits};
+pub use waits::{
+    Activity, Event, EventCount, Explained, ForecastOutcome, Profile, ProfileRow, SamplerCost, Seen, ServerLog, Waits,
+};
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};
 pub use workload::{Alias, Answer, Bind, Claim, ClientBranch, Param, Part, Workload};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Counters, Disclosure, Drive, Kpm, Offer, Precision, Profile, Provenance, RunKind, ServerLog, TestSpec, Verdict,
-    Waits,
+    Counters, Disclosure, Drive, Explained, Kpm, Offer, Precision, Profile, Provenance, RunKind, ServerLog, TestSpec,
+    Verdict, Waits,
 };
 
 /// What jobs counted while looping.
@@ -253,6 +253,9 @@ pub struct TestResult {
     /// What the server logged meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_log: Option<ServerLog>,
+    /// What an experiment said of its limiter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<Explained>,
     /// First error message seen, if any (never with a password).
     pub first_error: Option<String>,
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
@@ -564,6 +567,7 @@ impl TestResult {
             waits: None,
             profiles: BTreeMap::new(),
             server_log: None,
+            explained: None,
             first_error: None,
             facts: BTreeMap::new(),
         }

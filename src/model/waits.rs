@@ -1,9 +1,11 @@
 //! What sessions did while a test ran, seen by sampling: events, and beside them what the server counted by statement and kind of
 //! I/O, and what it logged.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::Counters;
+use super::{Counters, Sentence};
 
 /// What a session does, in words that every engine shares: `catalog/probes/<engine>.sql` says which of its events is which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -188,6 +190,59 @@ pub struct ServerLog {
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+}
+
+/// What an experiment (`--explain`) said of what the limiter of a test foretells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// Code of the cause whose experiment it is.
+    pub cause: String,
+    /// What was changed; if nothing was tried: what would have to be.
+    pub change: Sentence,
+    /// What that was, by name: settings of the server, or `jobs`, `drive`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed: BTreeMap<String, String>,
+    /// Throughput after the change over that before it, as foretold and as measured (the median of the blocks, with the ends of
+    /// its interval where there are enough of them).
+    pub forecast: Option<f64>,
+    pub ratio: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub outcome: ForecastOutcome,
+    /// Ops per second before and after the change, block by block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<[f64; 2]>,
+    /// Blocks of which a trial could not be used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// Share of the jobs' time that the cause took before and after it: medians of the blocks.
+    pub share_before: Option<f64>,
+    pub share_after: Option<f64>,
+    /// Why nothing was tried, or no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Sentence>,
+}
+
+/// Whether a forecast held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForecastOutcome {
+    Held,
+    NotHeld,
+    Undecided,
+    NotTried,
+}
+
+impl ForecastOutcome {
+    /// As printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            ForecastOutcome::Held => "the forecast held",
+            ForecastOutcome::NotHeld => "the forecast did not hold",
+            ForecastOutcome::Undecided => "undecided",
+            ForecastOutcome::NotTried => "not tried",
+        }
+    }
 }
 
 #[cfg(test)]

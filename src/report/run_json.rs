@@ -12,8 +12,8 @@ use crate::analysis::limiter::{Limiter, experiment, limiters};
 use crate::analysis::{derive, unsteady};
 use crate::model::{
     self, Better, Counters, DeviceSync, Disclosure, Drive, Durability, Kpm, Lasting, LatencySummary, LoadResult,
-    OwnLoop, PartFigures, Precision, Profile, Provenance, Published, RunKind, RunRecord, RunStatus, SeriesPoint,
-    ServerLog, Status, Verdict, Waits,
+    OwnLoop, PartFigures, Precision, Profile, Provenance, Published, RunKind, RunRecord, RunStatus, Sentence,
+    SeriesPoint, ServerLog, Status, Verdict, Waits,
 };
 
 /// Version of the structure; raised whenever a field changes its meaning or goes.
@@ -159,6 +159,9 @@ struct Test<'a> {
     /// Of a measured test: the causes that limit it, the one with most of the time first.
     #[serde(skip_serializing_if = "Option::is_none")]
     limiters: Option<Vec<Limit>>,
+    /// Of a test whose limiter an experiment was to explain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<Tried<'a>>,
     /// By sampling the sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<&'a Waits>,
@@ -255,10 +258,50 @@ impl<'a> Test<'a> {
             durability: result.and_then(|result| result.durability),
             sustained: result.and_then(|result| result.lasting),
             limiters: result.filter(|_| !test.is_empty()).map(limits),
+            explained: result.and_then(|result| result.explained.as_ref()).map(Tried::of),
             waits: result.and_then(|result| result.waits.as_ref()),
             profiles: result.map(|result| &result.profiles).filter(|profiles| !profiles.is_empty()),
             server_log: result.and_then(|result| result.server_log.as_ref()),
             published: printed.map(|printed| &printed.published),
+        }
+    }
+}
+
+/// What an experiment said of a limiter; sentences as texts.
+#[derive(Serialize)]
+struct Tried<'a> {
+    cause: &'a str,
+    change: String,
+    changed: &'a BTreeMap<String, String>,
+    forecast: Option<f64>,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    outcome: model::ForecastOutcome,
+    blocks: &'a [[f64; 2]],
+    left_out: u64,
+    share_before: Option<f64>,
+    share_after: Option<f64>,
+    missing: Option<String>,
+}
+
+impl<'a> Tried<'a> {
+    fn of(explained: &'a model::Explained) -> Self {
+        let model::Explained { forecast, ratio, low, high, outcome, left_out, .. } = *explained;
+        Tried {
+            cause: &explained.cause,
+            change: explained.change.to_string(),
+            changed: &explained.changed,
+            forecast,
+            ratio,
+            low,
+            high,
+            outcome,
+            blocks: &explained.blocks,
+            left_out,
+            share_before: explained.share_before,
+            share_after: explained.share_after,
+            missing: explained.missing.as_ref().map(Sentence::to_string),
         }
     }
 }

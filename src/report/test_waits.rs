@@ -4,7 +4,7 @@
 use super::Language;
 use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
-use crate::analysis::limiter::{experiment, limiters};
+use crate::analysis::limiter::{experiment, limiters, told};
 use crate::analysis::time_model::{self, LoadLine, TimePart, load_profile};
 use crate::model::{EventCount, Profile, ProfileRow, RunRecord, Test, TestResult, Waits};
 
@@ -63,6 +63,9 @@ pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
 /// The causes that limit the test, each with the next experiment and what it should bring.
 pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
     let found = limiters(result);
+    let tried = result.explained.as_ref().map(|explained| {
+        Block::Paragraph(format!("{} {}.", language.phrase("Tried:"), language.sentence(&told(explained))))
+    });
     if found.is_empty() {
         let none = "No cause takes a tenth of the jobs' time, as far as it can be measured: not found.";
         return vec![Block::Paragraph(language.phrase(none))];
@@ -83,7 +86,7 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
     let how = "The gain is Amdahl's law on the share of the time, up to where the processors are used up. Memory bandwidth is not \
                measured.";
     table.remarks.push(language.phrase(how));
-    vec![Block::Table(table)]
+    std::iter::once(Block::Table(table)).chain(tried).collect()
 }
 
 /// Where the time of jobs and of processors went.

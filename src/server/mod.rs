@@ -273,6 +273,16 @@ impl PrivateServer {
         self.spawn(account_for_server(self.kind.account())?.as_ref())
     }
 
+    /// As [`PrivateServer::restart`], with these settings from then on.
+    ///
+    /// # Errors
+    /// As there, and what cannot be set.
+    pub fn restart_with(&mut self, settings: &BTreeMap<String, String>) -> Result<()> {
+        self.stop()?;
+        self.kind.configure(&self.place, settings)?;
+        self.spawn(account_for_server(self.kind.account())?.as_ref())
+    }
+
     fn check_version(&self) -> Result<()> {
         let made_by = self.kind.created_by(&self.place);
         match made_by.filter(|version| *version != self.binaries.major) {

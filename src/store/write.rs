@@ -7,7 +7,7 @@ use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use super::{Store, process};
 use crate::error::{Error, Result};
-use crate::model::{LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict};
+use crate::model::{Explained, LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict};
 
 /// A run without what has tables or keys of its own.
 #[derive(Serialize)]
@@ -68,6 +68,21 @@ impl Store {
         self.in_transaction(|transaction| {
             let reasons = reasons.map_err(|error| Trouble::Shape(error.to_string()))?;
             transaction.execute(SQL, (run_id, seq, verdict.status.to_string(), reasons))?;
+            Ok(())
+        })
+    }
+
+    /// Stores what an experiment said of the limiter of a test.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn explain_test(&mut self, run_id: i64, seq: u32, explained: &Explained) -> Result<()> {
+        const SQL: &str =
+            "UPDATE test SET rest = json_set(rest, '$.explained', json(?3)) WHERE run_id = ?1 AND seq = ?2";
+        let explained = serde_json::to_string(explained);
+        self.in_transaction(|transaction| {
+            let explained = explained.map_err(|error| Trouble::Shape(error.to_string()))?;
+            transaction.execute(SQL, (run_id, seq, explained))?;
             Ok(())
         })
     }

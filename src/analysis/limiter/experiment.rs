@@ -1,44 +1,145 @@
 //! The next experiment for a cause, and what it should bring. Pure.
 
 use super::{Cause, Limiter, usable_processors, used_processors};
-use crate::model::{Sentence, TestResult};
+use crate::model::{Drive, Explained, ForecastOutcome, Sentence, TestResult};
+
+/// A gain of so many times the one foretold still agrees with the forecast, and one of the inverse of it: shares of time are
+/// estimates, and what goes takes other work with it or gives place to another wait.
+const AGREES: f64 = 2.0;
+/// A change of throughput by less is none.
+const NOTHING: f64 = 0.03;
 
 /// What to change, and the throughput that is expected after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     pub change: Sentence,
+    /// How that is done.
+    pub action: Action,
     /// Throughput after it over that of now; absent where the time of the cause is not known.
     pub gain: Option<f64>,
+}
+
+/// How an experiment is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// With other settings: those that `engines/<engine>.toml` has for the cause.
+    Settings,
+    Jobs(u32),
+    Drive(Drive),
+    /// Not by us, for this reason.
+    Beyond(&'static str),
+}
+
+/// Whether what was measured agrees with what was foretold: if the interval of the measured ratio lies within half to twice the
+/// foretold gain (or loss), +- 3 % of the throughput, the forecast held; outside of that it did not.
+pub fn judge_forecast(forecast: f64, span: Option<(f64, f64)>) -> ForecastOutcome {
+    let Some((low, high)) = span else { return ForecastOutcome::Undecided };
+    let ends = [1.0 + (forecast - 1.0) / AGREES, 1.0 + (forecast - 1.0) * AGREES];
+    let (least, most) = (ends[0].min(ends[1]) - NOTHING, ends[0].max(ends[1]) + NOTHING);
+    match (low >= least && high <= most, high < least || low > most) {
+        (true, _) => ForecastOutcome::Held,
+        (_, true) => ForecastOutcome::NotHeld,
+        _ => ForecastOutcome::Undecided,
+    }
+}
+
+/// What an experiment said, in a sentence.
+pub fn told(explained: &Explained) -> Sentence {
+    let unknown = || Sentence::new("unknown");
+    let ratio =
+        |ratio: Option<f64>| ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio));
+    let share = |share: Option<f64>| share.map_or_else(unknown, |share| Sentence::new("{share%}").with("share", share));
+    let changed =
+        explained.changed.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+    let template = match (explained.outcome, explained.low.is_some()) {
+        (ForecastOutcome::NotTried, _) => "{change} (foretold {forecast} of the throughput): not tried, {why}",
+        (_, true) => {
+            "{change} ({changed}): {ratio} of the throughput ({low} to {high}, {blocks} blocks), foretold {forecast}: {outcome}; \
+             {cause} took {before} of the jobs' time before and {after} after it"
+        }
+        (_, false) => {
+            "{change} ({changed}): {ratio} of the throughput ({blocks} blocks, too few for an interval), foretold {forecast}: \
+             {outcome}; {cause} took {before} of the jobs' time before and {after} after it"
+        }
+    };
+    let sentence = Sentence::new(template)
+        .with("change", explained.change.clone())
+        .with("changed", changed)
+        .with("ratio", ratio(explained.ratio))
+        .with("low", ratio(explained.low))
+        .with("high", ratio(explained.high))
+        .with("blocks", explained.blocks.len())
+        .with("forecast", ratio(explained.forecast))
+        .with("outcome", Sentence::new(explained.outcome.name()))
+        .with("cause", Sentence::new(explained.cause.clone()))
+        .with("before", share(explained.share_before))
+        .with("after", share(explained.share_after));
+    match (&explained.missing, explained.outcome) {
+        (Some(why), ForecastOutcome::NotTried) => sentence.with("why", why.clone()),
+        (Some(why), _) => {
+            Sentence::new("{text}; it ended early: {why}").with("text", sentence).with("why", why.clone())
+        }
+        (None, _) => sentence,
+    }
 }
 
 /// The next experiment for a cause of a test. Its gain is Amdahl's law: a part `p` of the jobs' time that shrinks to `r` of itself
 /// makes 1 / (1 - p + p r) of the throughput, but no more than until the processors that the jobs can use are used up.
 pub fn experiment(result: &TestResult, limiter: &Limiter) -> Experiment {
     let amdahl = |left: f64| limiter.share.map(|share| 1.0 / (1.0 - share.min(0.99) * (1.0 - left)));
-    let (change, gain) = match limiter.cause {
-        Cause::Cpu => ("twice the processors", amdahl(0.5)),
-        Cause::OneThread => ("one more job", Some(f64::from(result.jobs + 1) / f64::from(result.jobs))),
-        Cause::LogSync => ("the log on memory", amdahl(0.0)),
-        Cause::Read => ("twice the cache (half of the reads)", amdahl(0.5)),
-        Cause::DataWrite => ("twice the cache (half of the writes)", amdahl(0.5)),
-        Cause::Checkpoint => ("a log eight times as large", amdahl(0.125)),
-        Cause::RowLock => ("half as many jobs", half_the_jobs(limiter)),
-        Cause::Latch => ("half as many jobs", half_the_jobs(limiter)),
-        Cause::Client => ("the client on processors of its own", amdahl(0.0)),
-        Cause::Network => ("the loop inside the database (--drive database)", amdahl(0.0)),
-        Cause::Neighbours => ("without the other programs", amdahl(0.0)),
+    let half = half_the_jobs(result);
+    let halved =
+        (Action::of_jobs(result.jobs, half, "there is no smaller number of jobs"), gain_of_half(limiter, result, half));
+    let more = result.jobs + parts(result);
+    let (change, (action, gain)) = match limiter.cause {
+        Cause::Cpu => ("twice the processors", (beyond("the machine has no others"), amdahl(0.5))),
+        Cause::OneThread => ("one more job", (Action::Jobs(more), Some(f64::from(more) / f64::from(result.jobs)))),
+        Cause::LogSync => ("commits that do not wait for the log", (Action::Settings, amdahl(0.0))),
+        Cause::Read => ("a cache that holds all data", (Action::Settings, amdahl(0.0))),
+        Cause::DataWrite => ("a cache that holds all data", (Action::Settings, amdahl(0.0))),
+        Cause::Checkpoint => ("a log eight times as large", (Action::Settings, amdahl(0.125))),
+        Cause::RowLock | Cause::Latch => ("half as many jobs", halved),
+        Cause::Client => ("the client on processors of its own", (beyond("that takes another machine"), amdahl(0.0))),
+        Cause::Network => {
+            ("the loop inside the database (--drive database)", (Action::Drive(Drive::Database), amdahl(0.0)))
+        }
+        Cause::Neighbours => {
+            ("without the other programs", (beyond("other programs are not ours to stop"), amdahl(0.0)))
+        }
     };
     let capped = match limiter.cause {
         Cause::Cpu | Cause::RowLock | Cause::Latch => gain,
         Cause::Neighbours => gain,
         _ => gain.map(|gain| gain.min(headroom(result).unwrap_or(f64::INFINITY))),
     };
-    Experiment { change: Sentence::new(change), gain: capped }
+    Experiment { change: Sentence::new(change), action, gain: capped }
 }
 
-/// Jobs that wait for one another do no work: half of them lose only what is missing to those that do.
-fn half_the_jobs(limiter: &Limiter) -> Option<f64> {
-    limiter.share.map(|share| (0.5 / (1.0 - share).max(1e-9)).min(1.0))
+const fn beyond(why: &'static str) -> Action {
+    Action::Beyond(why)
+}
+
+impl Action {
+    /// Another number of jobs, if it is another one.
+    fn of_jobs(jobs: u32, other: u32, why: &'static str) -> Action {
+        if other == jobs { Action::Beyond(why) } else { Action::Jobs(other) }
+    }
+}
+
+/// Parts of a mixed workload, all of which have equally many jobs.
+fn parts(result: &TestResult) -> u32 {
+    u32::try_from(result.parts.len()).unwrap_or(1).max(1)
+}
+
+/// Half of the jobs, as far as the parts allow.
+fn half_the_jobs(result: &TestResult) -> u32 {
+    (result.jobs / 2 / parts(result)).max(1) * parts(result)
+}
+
+/// Jobs that wait for one another do no work: with fewer of them only what is missing to those that do is lost.
+fn gain_of_half(limiter: &Limiter, result: &TestResult, half: u32) -> Option<f64> {
+    let left = f64::from(half) / f64::from(result.jobs);
+    limiter.share.map(|share| (left / (1.0 - share).max(1e-9)).min(1.0))
 }
 
 /// By how much the use of processors can grow: those of all jobs if more of them work, at least one.
@@ -60,12 +161,52 @@ mod tests {
     fn a_part_of_the_time_that_goes_brings_what_amdahl_says() {
         let result = fixture::result();
         assert_eq!(gain(Cause::LogSync, 0.5, &result), 2.0);
-        assert!((gain(Cause::Read, 0.5, &result) - 4.0 / 3.0).abs() < 1e-12);
+        assert!((gain(Cause::Checkpoint, 0.5, &result) - 16.0 / 9.0).abs() < 1e-12);
         assert_eq!(gain(Cause::OneThread, 1.0, &result), 1.5);
         assert_eq!(gain(Cause::RowLock, 0.75, &result), 1.0);
         assert!((gain(Cause::Latch, 0.2, &result) - 0.625).abs() < 1e-12);
         let unknown = Limiter { cause: Cause::Checkpoint, share: None, evidence: Sentence::default() };
         assert_eq!(experiment(&result, &unknown).gain, None);
+    }
+
+    #[test]
+    fn a_forecast_holds_from_half_to_twice_the_gain() {
+        use ForecastOutcome::{Held, NotHeld, Undecided};
+        let judged = |low, high| judge_forecast(2.0, Some((low, high)));
+        assert_eq!([judged(1.5, 2.9), judged(1.9, 2.1), judged(1.48, 3.02)], [Held; 3]);
+        assert_eq!([judged(0.9, 1.1), judged(1.2, 1.46), judged(3.1, 4.0)], [NotHeld; 3]);
+        assert_eq!([judged(1.2, 1.6), judged(2.5, 3.5), judged(1.0, 4.0)], [Undecided; 3]);
+        assert_eq!(judge_forecast(2.0, None), Undecided);
+        // A loss that is foretold, and no change at all.
+        let loss = |low, high| judge_forecast(0.6, Some((low, high)));
+        assert_eq!([loss(0.55, 0.65), loss(0.9, 1.0), loss(0.7, 0.9)], [Held, NotHeld, Undecided]);
+        let none = |low, high| judge_forecast(1.0, Some((low, high)));
+        assert_eq!([none(0.98, 1.02), none(1.1, 1.2), none(0.99, 1.05)], [Held, NotHeld, Undecided]);
+    }
+
+    #[test]
+    fn what_is_changed_is_another_number_of_jobs_or_beyond_us() {
+        let action = |cause, jobs, parts: usize| {
+            let limiter = Limiter { cause, share: Some(0.5), evidence: Sentence::default() };
+            let base = fixture::result();
+            let part = crate::model::PartFigures {
+                workload: "W".into(),
+                params: Default::default(),
+                chosen: Default::default(),
+                jobs: 1,
+                tally: Default::default(),
+                ops_per_s: 1.0,
+                units_per_s: 1.0,
+                latency: Default::default(),
+            };
+            experiment(&TestResult { jobs, parts: vec![part; parts], ..base }, &limiter).action
+        };
+        assert_eq!(action(Cause::RowLock, 7, 0), Action::Jobs(3));
+        assert_eq!(action(Cause::Latch, 12, 4), Action::Jobs(4));
+        assert!(matches!(action(Cause::Latch, 4, 4), Action::Beyond(_)), "each part keeps a job");
+        assert_eq!(action(Cause::OneThread, 4, 4), Action::Jobs(8));
+        assert_eq!(action(Cause::Network, 1, 0), Action::Drive(Drive::Database));
+        assert!(matches!(action(Cause::Cpu, 1, 0), Action::Beyond(_)));
     }
 
     #[test]
