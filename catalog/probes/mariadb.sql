@@ -194,6 +194,9 @@ select 'performance_schema is off: it would time every statement, also within ro
 select left(digest_text, 200) as name, count_star as calls, sum_timer_wait / 1e9 as time_ms, sum_rows_sent as rows_sent,
   sum_rows_affected as rows_affected, sum_rows_examined as rows_examined
 from performance_schema.events_statements_summary_by_digest where digest_text is not null
+union all
+select 'all executions of prepared statements', count_star, sum_timer_wait / 1e9, sum_rows_sent, sum_rows_affected, sum_rows_examined
+from performance_schema.events_statements_summary_global_by_event_name where event_name = 'statement/com/Execute'
 
 -- name: profile.io
 -- requests and bytes; InnoDB times none of them
@@ -221,6 +224,13 @@ select 'Aria files', max(case variable_name when 'ARIA_PAGECACHE_READS' then var
   max(case variable_name when 'ARIA_PAGECACHE_WRITES' then variable_value end),
   max(case variable_name when 'ARIA_PAGECACHE_WRITES' then variable_value * @@global.aria_block_size end), null
 from information_schema.global_status where variable_name in ('ARIA_PAGECACHE_READS', 'ARIA_PAGECACHE_WRITES')
+
+-- name: profile.io.timed
+-- files by their kind, with the times, which performance_schema counts if it is on; not those of InnoDB's log
+select concat('timed: ', substring_index(event_name, '/', -1)) as name, count_read as 'reads',
+  sum_number_of_bytes_read as read_bytes, sum_timer_read / 1e9 as read_ms, count_write as writes,
+  sum_number_of_bytes_write as written_bytes, sum_timer_write / 1e9 as write_ms
+from performance_schema.file_summary_by_event_name where count_read + count_write > 0
 
 -- name: settings.server
 -- every setting that differs from its default; of those that are any text, which may be a password or a path, these only

@@ -159,29 +159,14 @@ union all
 select 'temporary files', null, null, null, temp_files, temp_bytes, null, null, null
 from pg_stat_database where datname = current_database()
 
--- name: profile.io
+-- name: profile.io.log
 -- from: 14
--- by who reads and writes; the times need track_io_timing and track_wal_io_timing
-select 'sessions: data' as name, d.blks_read as reads, d.blks_read * s.bytes as read_bytes,
-  case when s.is_timed then d.blk_read_time end as read_ms, b.buffers_backend as writes,
-  b.buffers_backend * s.bytes as written_bytes, case when s.is_timed then d.blk_write_time end as write_ms,
-  b.buffers_backend_fsync as syncs, null::float8 as sync_ms
-from pg_stat_database d, pg_stat_bgwriter b,
-  (select current_setting('block_size')::bigint as bytes, current_setting('track_io_timing')::boolean as is_timed) s
-where d.datname = current_database()
-union all
-select 'checkpointer', null, null, null, buffers_checkpoint, buffers_checkpoint * current_setting('block_size')::bigint,
-  checkpoint_write_time, null, checkpoint_sync_time from pg_stat_bgwriter
-union all
-select 'background writer', null, null, null, buffers_clean, buffers_clean * current_setting('block_size')::bigint, null, null, null
-from pg_stat_bgwriter
-union all
-select 'log', null, null, null, wal_write, wal_bytes,
-  case when current_setting('track_wal_io_timing')::boolean then wal_write_time end, wal_sync,
-  case when current_setting('track_wal_io_timing')::boolean then wal_sync_time end from pg_stat_wal
-union all
-select 'temporary files', null, null, null, temp_files, temp_bytes, null, null, null
-from pg_stat_database where datname = current_database()
+-- until: 16
+-- the times need track_wal_io_timing
+select 'log' as name, wal_write as writes, wal_bytes as written_bytes,
+  case when current_setting('track_wal_io_timing')::boolean then wal_write_time end as write_ms, wal_sync as syncs,
+  case when current_setting('track_wal_io_timing')::boolean then wal_sync_time end as sync_ms
+from pg_stat_wal
 
 -- name: profile.io
 -- from: 16

@@ -212,8 +212,7 @@ fn settings(
 ) -> std::result::Result<BTreeMap<String, String>, Sentence> {
     let own = platform.server_settings().ok_or("only a private server gets other settings")?;
     let data_bytes: u64 = record.loads.iter().map(|load| load.table_bytes + load.index_bytes).sum();
-    let mut facts: Facts = own.iter().filter_map(|(name, value)| Some((name.clone(), size_mb(value)?))).collect();
-    facts.insert("data_mb".into(), (data_bytes as f64 / MIB).ceil());
+    let facts = facts(own, (data_bytes as f64 / MIB).ceil());
     let settings = campaign.catalog.experiment(platform.engine.name(), limiter.cause.code(), &facts);
     let settings = settings.map_err(Sentence::quoted)?.ok_or("this engine has no experiment for it")?;
     let size = |settings: &BTreeMap<String, String>| settings.values().filter_map(|value| size_mb(value)).sum::<f64>();
@@ -223,6 +222,12 @@ fn settings(
         Some(lacks) => Err(Sentence::quoted(lacks)),
         None => Ok(settings),
     }
+}
+
+/// What values of experiments are made of: each setting that is a size as `now_<name>`, behind a word that no function begins with.
+fn facts(settings: &BTreeMap<String, String>, data_mb: f64) -> Facts {
+    let sizes = settings.iter().filter_map(|(name, value)| Some((format!("now_{name}"), size_mb(value)?)));
+    sizes.chain([("data_mb".to_string(), data_mb)]).collect()
 }
 
 /// A setting that is a size, in MB (2^20 bytes): `64MB`, `1G`, `512k`.
@@ -390,8 +395,7 @@ mod tests {
         let mut count = 0;
         for profile in catalog.profiles() {
             for (engine, settings) in &profile.settings {
-                let sizes = settings.iter().filter_map(|(name, value)| Some((name.clone(), size_mb(value)?)));
-                let facts: Facts = sizes.chain([("data_mb".to_string(), 100.0)]).collect();
+                let facts = facts(settings, 100.0);
                 for cause in limiter::Cause::ALL {
                     let changed = catalog.experiment(engine, cause.code(), &facts).unwrap();
                     let differs = |(name, value): (&String, &String)| settings.get(name) != Some(value);

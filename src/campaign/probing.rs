@@ -10,8 +10,8 @@ use crate::engine::{Database, EngineError};
 use crate::error::Result;
 use crate::host;
 use crate::model::{Counters, Disclosure, Seen};
-use crate::probe::{self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe};
-use crate::runner::{Reading, SessionSource};
+use crate::probe::{self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe};
+use crate::runner::{IoCounts, Reading, SessionSource};
 use crate::sql::Block;
 
 /// The probes of a run.
@@ -26,7 +26,11 @@ pub struct Probing<'a> {
 }
 
 /// The session that looks at the others.
-pub struct Sampler(Sessions);
+pub struct Sampler {
+    sessions: Sessions,
+    /// Of the database, or why it is not known.
+    device: std::result::Result<DeviceTimes, String>,
+}
 
 impl Sampler {
     /// Opens it; none if the engine has no sessions to look at.
@@ -38,32 +42,37 @@ impl Sampler {
             return Ok(None);
         }
         let session = database.session()?;
-        Ok(Sessions::open(session, blocks, &database.server_pids()).map(Sampler))
+        let device = DeviceTimes::open(database.storage_path().as_deref());
+        Ok(Sessions::open(session, blocks, &database.server_pids()).map(|sessions| Sampler { sessions, device }))
     }
 
     /// What the sampler's session has added to the database's counters so far.
     pub fn counts(&mut self) -> Counters {
-        self.0.counts()
+        self.sessions.counts()
     }
 
     /// What the server has counted by name so far.
     pub fn profiles(&mut self) -> ProfileReading {
-        self.0.profiles()
+        self.sessions.profiles()
     }
 }
 
 impl SessionSource for Sampler {
     fn period_s(&self) -> f64 {
-        self.0.period_s()
+        self.sessions.period_s()
     }
     fn look(&mut self, jobs: &[u32]) -> std::result::Result<Vec<Seen>, String> {
-        self.0.look(jobs)
+        self.sessions.look(jobs)
     }
     fn server_cpu_s(&self) -> Option<f64> {
-        self.0.server_cpu_s()
+        self.sessions.server_cpu_s()
     }
     fn missing(&self) -> Vec<String> {
-        self.0.missing()
+        self.sessions.missing()
+    }
+    fn device(&self) -> std::result::Result<IoCounts, String> {
+        let device = self.device.as_ref().map_err(Clone::clone)?;
+        device.read().ok_or_else(|| "I/O of the device is no longer known".into())
     }
 }
 

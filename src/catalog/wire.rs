@@ -169,7 +169,7 @@ impl Has {
         }
 
 /// Settings of a private server that take away what limits a test, by cause. A value may hold `{{expression}}` over `data_mb` (all
-/// tables and indexes that are loaded) and the present settings that are sizes, in MB (2^20 bytes).
+/// tables and indexes that are loaded) and the present settings that are sizes, as `now_<name>`, in MB (2^20 bytes).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct Experiments {

@@ -43,7 +43,8 @@ pub use target::Target;
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
 pub use waits::{
-    Activity, Event, EventCount, Explained, ForecastOutcome, Profile, ProfileRow, SamplerCost, Seen, ServerLog, Waits,
+    Activity, Event, EventCount, Explained, ForecastOutcome, IoCount, IoKind, IoTimes, Profile, ProfileRow,
+    SamplerCost, Seen, ServerLog, Waits,
 };
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};

@@ -96,6 +96,99 @@ pub struct Waits {
     /// What could not be seen, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// Reads, writes and syncs of the device that holds the database; and why nothing is known of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub io: Vec<IoTimes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_missing: Option<String>,
+}
+
+/// A kind of I/O of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IoKind {
+    Read,
+    Write,
+    /// A request to empty the device's write cache.
+    Sync,
+}
+
+/// What a device has done of a kind so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IoCount {
+    pub ios: u64,
+    /// Service times of all of them, added up by the kernel, in whole milliseconds.
+    pub busy_ms: u64,
+}
+
+/// Service times of a kind of I/O: not of single ones, of which the kernel tells nothing, but means of slices between samples. Slices
+/// are joined until they hold [`IoTimes::LEAST_MS`], so that whole milliseconds are exact enough.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IoTimes {
+    pub kind: IoKind,
+    pub ios: u64,
+    /// Mean of all; absent where they hold too little time.
+    pub mean_us: Option<f64>,
+    /// Slices, after some were joined.
+    pub slices: u64,
+    /// (upper end of the mean of a slice in us, from the series 1, 2, 5; I/Os in such slices), the fastest first.
+    pub buckets: Vec<(f64, u64)>,
+}
+
+impl IoTimes {
+    /// Least service time of a slice: its mean is off by a tenth at most.
+    pub const LEAST_MS: u64 = 10;
+
+    /// From cumulative counts at the samples, in order.
+    pub fn of(kind: IoKind, counts: &[IoCount]) -> IoTimes {
+        let slices = joined(counts);
+        let ios: u64 = slices.iter().map(|slice| slice.ios).sum();
+        let busy_ms: u64 = slices.iter().map(|slice| slice.busy_ms).sum();
+        let is_known = busy_ms >= IoTimes::LEAST_MS && ios > 0;
+        let mean_us = |slice: &IoCount| 1e3 * slice.busy_ms as f64 / slice.ios as f64;
+        let mut buckets: Vec<(f64, u64)> = Vec::new();
+        for slice in slices.iter().filter(|_| is_known) {
+            let end_us = end_us(mean_us(slice));
+            match buckets.iter_mut().find(|bucket| bucket.0 == end_us) {
+                Some(bucket) => bucket.1 += slice.ios,
+                None => buckets.push((end_us, slice.ios)),
+            }
+        }
+        buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let all = IoCount { ios, busy_ms };
+        IoTimes { kind, ios, mean_us: is_known.then(|| mean_us(&all)), slices: slices.len() as u64, buckets }
+    }
+}
+
+/// Differences between samples, joined until each holds enough time; what is left over belongs to the last.
+fn joined(counts: &[IoCount]) -> Vec<IoCount> {
+    let between = |from: &IoCount, to: &IoCount| IoCount {
+        ios: to.ios.saturating_sub(from.ios),
+        busy_ms: to.busy_ms.saturating_sub(from.busy_ms),
+    };
+    let (Some(mut from), Some(last)) = (counts.first(), counts.last()) else { return Vec::new() };
+    let mut slices: Vec<IoCount> = Vec::new();
+    for count in counts {
+        let slice = between(from, count);
+        if slice.ios > 0 && slice.busy_ms >= IoTimes::LEAST_MS {
+            slices.push(slice);
+            from = count;
+        }
+    }
+    let rest = between(from, last);
+    match slices.last_mut() {
+        Some(slice) => (slice.ios, slice.busy_ms) = (slice.ios + rest.ios, slice.busy_ms + rest.busy_ms),
+        None if rest.ios > 0 => slices.push(rest),
+        None => {}
+    }
+    slices
+}
+
+/// The least of 1, 2, 5, 10, 20 ... that is not below this.
+fn end_us(mean_us: f64) -> f64 {
+    let decades = (0..12).map(|decade| 10_f64.powi(decade));
+    let mut ends = decades.flat_map(|decade| [decade, 2.0 * decade, 5.0 * decade]);
+    ends.find(|end| *end >= mean_us).unwrap_or(mean_us)
 }
 
 /// How often an event was seen.
@@ -264,6 +357,20 @@ mod tests {
         assert_eq!((waits.active(), waits.share(Activity::LogSync)), (150, Some(0.4)));
         assert_eq!(waits.of_server().count(), 1);
         assert_eq!(Waits::default().share(Activity::Cpu), None);
+    }
+
+    #[test]
+    fn each_io_counts_with_the_mean_of_its_slice() {
+        let count = |(ios, busy_ms): (u64, u64)| IoCount { ios, busy_ms };
+        let times =
+            |counts: &[(u64, u64)]| IoTimes::of(IoKind::Read, &counts.iter().copied().map(count).collect::<Vec<_>>());
+        // 100 I/Os of 0.1 ms, 20 of 2 ms in two slices that are joined, and 5 with too little time, which join the last.
+        let known = times(&[(1000, 70), (1100, 80), (1104, 88), (1120, 120), (1125, 121)]);
+        assert_eq!(known.buckets, [(100.0, 100), (2000.0, 25)]);
+        assert_eq!((known.ios, known.slices, known.mean_us), (125, 2, Some(408.0)));
+        let short = times(&[(0, 0), (7, 9)]);
+        assert_eq!((short.ios, short.mean_us, short.buckets.len()), (7, None, 0), "milliseconds are too coarse for it");
+        assert_eq!((times(&[]).ios, times(&[(5, 5)]).slices), (0, 0));
     }
 
     #[test]

@@ -1,14 +1,48 @@
 //! I/O of the device behind the database's files, from `/proc/diskstats`.
 
+use std::path::Path;
+
 use procfs::DiskStat;
 
 use crate::host::{DeviceNumbers, device_of, flush_counting_disk};
-use crate::model::Counters;
+use crate::model::{Counters, IoCount, IoKind};
 
 use super::{Probe, ProbeContext};
 
 /// Bytes of a sector in `/proc/diskstats`, whatever the device's own sector size is (kernel, Documentation/block/stat).
 const SECTOR_BYTES: f64 = 512.0;
+
+/// Reads, writes and syncs of the device that holds the database, several times a second.
+pub struct DeviceTimes {
+    device: DeviceNumbers,
+    flushed: Option<DeviceNumbers>,
+}
+
+impl DeviceTimes {
+    /// Of the device behind the database's files.
+    ///
+    /// # Errors
+    /// Why there is none that the kernel counts.
+    pub fn open(storage: Option<&Path>) -> Result<DeviceTimes, String> {
+        let storage = storage.ok_or("I/O of the device is not known: the database's files are not on this host")?;
+        let none = "I/O of the device is not known: the database's files lie on no block device of their own";
+        let device = device_of(storage).ok_or(none)?;
+        let times = DeviceTimes { device, flushed: flush_counting_disk(device) };
+        times.read().map(|_| times).ok_or_else(|| none.to_string())
+    }
+
+    /// Counts so far of what the kernel counts: reads, writes, and syncs of the disk under it (from Linux 5.5 on).
+    pub fn read(&self) -> Option<Vec<(IoKind, IoCount)>> {
+        let stats = procfs::diskstats().ok()?;
+        let disk = find(&stats, self.device)?;
+        let flushed = self.flushed.and_then(|disk| find(&stats, disk));
+        let syncs = flushed.and_then(|disk| Some(IoCount { ios: disk.flushes?, busy_ms: disk.time_flushing? }));
+        let reads = IoCount { ios: disk.reads, busy_ms: disk.time_reading };
+        let writes = IoCount { ios: disk.writes, busy_ms: disk.time_writing };
+        let syncs = syncs.map(|syncs| (IoKind::Sync, syncs));
+        Some([(IoKind::Read, reads), (IoKind::Write, writes)].into_iter().chain(syncs).collect())
+    }
+}
 
 struct Disk {
     device: DeviceNumbers,

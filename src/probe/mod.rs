@@ -17,6 +17,7 @@ mod sql;
 mod system;
 mod watch;
 
+pub use disk::DeviceTimes;
 pub use profile::{Reading as ProfileReading, between as profiles_between};
 pub use sessions::Sessions;
 pub use sql::{SqlProbe, disclose, take};

@@ -6,7 +6,8 @@ use crate::engine::{Rows, Session};
 use crate::model::{Counters, Profile, ProfileRow};
 use crate::sql::{Block, statement};
 
-/// Blocks of queries whose column `name` says what a row is about; the others are cumulative numbers, as `time_ms`.
+/// Blocks of queries whose column `name` says what a row is about; the others are cumulative numbers, as `time_ms`. What stands
+/// behind a second dot tells blocks of one profile apart: rows of `profile.io.log` belong to `io`.
 const PROFILE: &str = "profile.";
 /// Ending of the block that says why there is no such profile, in one line; no row if there is one.
 const MISSING: &str = ".missing";
@@ -36,14 +37,23 @@ impl Profiles {
         let of = |block: &&Block| {
             let name = block.name.strip_prefix(PROFILE).filter(|name| !name.ends_with(MISSING))?;
             let sql = statement(&block.text).to_string();
-            Some(ProfileBlock { name: name.to_string(), sql, missing: text(&format!("{PROFILE}{name}{MISSING}")) })
+            let whole = name.split('.').next().unwrap_or(name);
+            Some(ProfileBlock { name: whole.to_string(), sql, missing: text(&format!("{PROFILE}{name}{MISSING}")) })
         };
         Profiles { blocks: blocks.iter().filter_map(of).collect() }
     }
 
     /// Reads them all.
     pub fn read(&self, session: &mut dyn Session) -> Reading {
-        self.blocks.iter().map(|block| (block.name.clone(), block.read(session))).collect()
+        let mut reading = Reading::new();
+        for block in &self.blocks {
+            match (reading.get_mut(&block.name), block.read(session)) {
+                (Some(Ok(rows)), Ok(more)) => rows.extend(more),
+                (Some(_), _) => {}
+                (None, read) => drop(reading.insert(block.name.clone(), read)),
+            }
+        }
+        reading
     }
 }
 

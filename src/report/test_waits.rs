@@ -6,7 +6,7 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
 use crate::analysis::limiter::{experiment, limiters, told};
 use crate::analysis::time_model::{self, LoadLine, TimePart, load_profile};
-use crate::model::{EventCount, Profile, ProfileRow, RunRecord, Test, TestResult, Waits};
+use crate::model::{EventCount, IoKind, IoTimes, Profile, ProfileRow, RunRecord, Test, TestResult, Waits};
 
 /// Events that a table shows; the others are added up.
 const TOP: usize = 12;
@@ -83,8 +83,8 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
             next.gain.map_or(Cell::Empty, |gain| percent(gain - 1.0)),
         ]);
     }
-    let how = "The gain is Amdahl's law on the share of the time, up to where the processors are used up. Memory bandwidth is not \
-               measured.";
+    let how = "The gain is Amdahl's law on the share of the time, but for log-sync up to where the processors are used up. Memory \
+               bandwidth is not measured.";
     table.remarks.push(language.phrase(how));
     std::iter::once(Block::Table(table)).chain(tried).collect()
 }
@@ -196,10 +196,73 @@ pub fn statements(language: Language, result: &TestResult) -> Vec<Block> {
 pub fn io(language: Language, result: &TestResult) -> Vec<Block> {
     let mut profile = result.profiles.get("io").cloned().unwrap_or_default();
     profile.rows.extend(device(result));
-    match profile.rows.is_empty() && profile.missing.is_none() {
+    let profile = match profile.rows.is_empty() && profile.missing.is_none() {
         true => Vec::new(),
         false => of_profile(language, "io", "Input and output", &profile),
+    };
+    profile
+        .into_iter()
+        .chain(result.waits.as_ref().into_iter().flat_map(|waits| device_times(language, waits)))
+        .collect()
+}
+
+/// A histogram of the service times of the device, by kind of I/O.
+fn device_times(language: Language, waits: &Waits) -> Vec<Block> {
+    if let Some(why) = &waits.io_missing {
+        return vec![Block::Paragraph(language.phrase(why))];
     }
+    if waits.io.is_empty() {
+        return Vec::new();
+    }
+    let head = |kind: IoKind| match kind {
+        IoKind::Read => "Reads",
+        IoKind::Write => "Writes",
+        IoKind::Sync => "Syncs",
+    };
+    let heads: Vec<_> = std::iter::once(("Service time on the device", ""))
+        .chain(waits.io.iter().map(|io| (head(io.kind), "")))
+        .collect();
+    let mut table = table(language, "io times", &heads);
+    let mut ends_us: Vec<f64> = waits.io.iter().flat_map(|io| &io.buckets).map(|(end_us, _)| *end_us).collect();
+    ends_us.sort_by(f64::total_cmp);
+    ends_us.dedup();
+    for end_us in ends_us {
+        let count = |io: &IoTimes| {
+            let bucket = io.buckets.iter().find(|bucket| bucket.0 == end_us);
+            bucket.map_or(Cell::Empty, |(_, ios)| whole(*ios))
+        };
+        let end = language.say("up to {end}", &[("end", &shown_us(language, end_us, Digits::Decimals(0)))]);
+        table.rows.push(std::iter::once(Cell::text(end)).chain(waits.io.iter().map(count)).collect());
+    }
+    table.rows.push(
+        std::iter::once(Cell::text(language.phrase("All"))).chain(waits.io.iter().map(|io| whole(io.ios))).collect(),
+    );
+    let mean =
+        |io: &IoTimes| io.mean_us.map_or(Cell::Empty, |us| Cell::text(shown_us(language, us, Digits::Significant(3))));
+    table.rows.push(std::iter::once(Cell::text(language.phrase("Mean"))).chain(waits.io.iter().map(mean)).collect());
+    table.remarks.push(how_timed(language, waits));
+    vec![Block::Table(table)]
+}
+
+fn whole(count: u64) -> Cell {
+    Cell::Number { value: count as f64, digits: Digits::Decimals(0), verdict: None }
+}
+
+fn how_timed(language: Language, waits: &Waits) -> String {
+    let number = |value: f64| language.number(value, Digits::Significant(3));
+    let text = "I/Os of the device, whoever asked for them. Each counts with the mean service time of its slice, not with its own: slices \
+                are {period} ms of the window, joined until they hold {least} ms of service time. Without so much in all: none.";
+    language.say(text, &[("period", &number(1e3 * waits.period_s)), ("least", &IoTimes::LEAST_MS.to_string())])
+}
+
+/// A time in the unit that suits it.
+fn shown_us(language: Language, us: f64, digits: Digits) -> String {
+    let (value, unit) = match us {
+        short if short < 1e3 => (short, "us"),
+        long if long < 1e6 => (long / 1e3, "ms"),
+        longest => (longest / 1e6, "s"),
+    };
+    format!("{} {unit}", language.number(value, digits))
 }
 
 /// The device that holds the database, over the whole test.

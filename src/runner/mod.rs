@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use coordinator::{CONNECT_TIMEOUT, Progress, ReadProbes, Reading};
-pub use sessions::SessionSource;
+pub use sessions::{IoCounts, SessionSource};
 pub use test::{Outcome, TestContext, run_test};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.

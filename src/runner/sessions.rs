@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::ClockId;
 
 use super::gate::Gate;
-use crate::model::{Event, EventCount, SamplerCost, Seen, SeriesPoint, Waits};
+use crate::model::{Event, EventCount, IoCount, IoKind, IoTimes, SamplerCost, Seen, SeriesPoint, Waits};
 
 /// Where samples come from.
 pub trait SessionSource: Send {
@@ -25,7 +25,15 @@ pub trait SessionSource: Send {
     fn server_cpu_s(&self) -> Option<f64>;
     /// What it cannot see, and why.
     fn missing(&self) -> Vec<String>;
+    /// What the database's device has done so far, by kind.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn device(&self) -> Result<IoCounts, String>;
 }
+
+/// Cumulative counts of a device by kind of I/O.
+pub type IoCounts = Vec<(IoKind, IoCount)>;
 
 /// All samples of a test.
 #[derive(Debug, Default)]
@@ -35,6 +43,7 @@ pub struct SessionLog {
     samples: Vec<Sample>,
     cost: SamplerCost,
     missing: Vec<String>,
+    io_missing: Option<String>,
 }
 
 /// One sample.
@@ -45,6 +54,8 @@ struct Sample {
     idle: u32,
     /// Index of an event and how many sessions were at it.
     at: Vec<(usize, u32)>,
+    /// Of the device; empty where they are not known.
+    io: IoCounts,
 }
 
 /// Samples from the opening of `gate` until `ended` is closed; `jobs` gives the numbers of the sessions that count.
@@ -63,7 +74,15 @@ pub fn sample(
     while await_tick(opened_at, log.period_s, ended) {
         let began = Instant::now();
         match source.look(&jobs) {
-            Ok(seen) => log.samples.push(note(opened_at, began, seen, &mut log.events, &mut known)),
+            Ok(seen) => {
+                let sample = note(opened_at, began, seen, &mut log.events, &mut known);
+                let io = if log.io_missing.is_none() { source.device() } else { Ok(IoCounts::new()) };
+                let io = io.unwrap_or_else(|why| {
+                    log.io_missing = Some(why);
+                    IoCounts::new()
+                });
+                log.samples.push(Sample { io, ..sample });
+            }
             Err(why) => {
                 log.missing.push(why);
                 break;
@@ -134,6 +153,8 @@ impl SessionLog {
             events: self.counts(&inside),
             cost: self.cost,
             missing: self.missing.clone(),
+            io: io_times(&inside),
+            io_missing: self.io_missing.clone(),
             ..Waits::default()
         };
         waits.sessions = waits.idle + waits.of_jobs().map(|count| count.samples).sum::<u64>();
@@ -179,6 +200,16 @@ impl SessionLog {
     }
 }
 
+/// Service times of each kind of I/O between the first of these samples and the last.
+fn io_times(samples: &[&Sample]) -> Vec<IoTimes> {
+    let kinds = samples.first().map(|sample| sample.io.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
+    let of = |kind: IoKind| {
+        let counts = samples.iter().flat_map(|sample| &sample.io).filter(|(other, _)| *other == kind);
+        IoTimes::of(kind, &counts.map(|(_, count)| *count).collect::<Vec<_>>())
+    };
+    kinds.into_iter().flatten().map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,6 +237,11 @@ mod tests {
         fn missing(&self) -> Vec<String> {
             vec!["half".into()]
         }
+        fn device(&self) -> Result<IoCounts, String> {
+            // As many as there are looks left: a count that grows by 1 with each.
+            let ios = 10 - self.0.len() as u64;
+            Ok(vec![(IoKind::Read, IoCount { ios, busy_ms: 20 * ios })])
+        }
     }
 
     /// Three looks at two sessions: at IO and idle, at IO and LWLock, both at IO; the checkpointer works in the second.
@@ -228,6 +264,7 @@ mod tests {
         assert_eq!(counts, [("IO", 4), ("IO", 1), ("LWLock", 1)]);
         assert_eq!((waits.samples, waits.sessions, waits.idle, waits.events[0].share), (3, 6, 1, 0.8));
         assert_eq!(waits.missing, ["half", "gone"]);
+        assert_eq!((waits.io[0].ios, waits.io[0].buckets.as_slice()), (2, [(20_000.0, 2)].as_slice()));
         assert!(waits.cost.own_cpu_s > 0.0 && waits.cost.server_cpu_s.is_none());
     }
 

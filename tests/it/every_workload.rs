@@ -274,6 +274,7 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
     let mut profile = catalog.profile("XS").unwrap().clone();
     profile.settings = BTreeMap::from([(target.engine().to_string(), crate::support::settings(settings))]);
     let request = campaign::Request {
+        explain: None,
         is_sampled: true,
         target: target.clone(),
         profile,

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dbdyno::model::{
-    Activity, Better, Counters, Disclosure, Drive, Event, EventCount, JobFigures, Kpm, KpmValue, LatencySummary,
-    LoadResult, Moment, PartFigures, Profile, ProfileRow, Reason, ReasonCode, RunRecord, RunStatus, SamplerCost,
-    Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test, TestResult, Verdict, Waits,
+    Activity, Better, Counters, Disclosure, Drive, Event, EventCount, Explained, ForecastOutcome, IoKind, IoTimes,
+    JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures, Profile, ProfileRow, Reason,
+    ReasonCode, RunRecord, RunStatus, SamplerCost, Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test,
+    TestResult, Verdict, Waits,
 };
 use dbdyno::store::Store;
 
@@ -214,6 +215,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         waits: is_sampled(group).then(|| waits(jobs)),
         profiles: if is_sampled(group) { profiles(ops_per_s) } else { BTreeMap::new() },
         server_log: is_sampled(group).then(server_log),
+        explained: is_sampled(group).then(explained),
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },
@@ -306,6 +308,18 @@ fn waits(jobs: u32) -> Waits {
         ],
         cost: SamplerCost { elapsed_s: 12.1, own_cpu_s: 0.04, server_cpu_s: Some(0.06), look_s: 0.000_9 },
         missing: Vec::new(),
+        io: vec![
+            IoTimes { kind: IoKind::Read, ios: 3, mean_us: None, slices: 1, buckets: Vec::new() },
+            IoTimes {
+                kind: IoKind::Write,
+                ios: 1500,
+                mean_us: Some(71.0),
+                slices: 9,
+                buckets: vec![(50.0, 900), (2000.0, 600)],
+            },
+            IoTimes { kind: IoKind::Sync, ios: 1400, mean_us: Some(1480.0), slices: 70, buckets: vec![(2000.0, 1400)] },
+        ],
+        io_missing: None,
     }
 }
 
@@ -320,6 +334,24 @@ fn profiles(ops_per_s: f64) -> BTreeMap<String, Profile> {
     let io = Profile { rows: vec![row], ..Profile::default() };
     let missing = Some("pg_stat_statements is not created in this database; to load it costs every statement".into());
     [("io".to_string(), io), ("statements".to_string(), Profile { missing, ..Profile::default() })].into()
+}
+
+fn explained() -> Explained {
+    Explained {
+        cause: "log-sync".into(),
+        change: "commits that do not wait for the log".into(),
+        changed: [("synchronous_commit".to_string(), "off".to_string())].into(),
+        forecast: Some(2.5),
+        ratio: Some(2.31),
+        low: Some(2.12),
+        high: Some(2.44),
+        outcome: ForecastOutcome::Held,
+        blocks: vec![[1000.0, 2310.0]; 9],
+        left_out: 1,
+        share_before: Some(0.61),
+        share_after: Some(0.004),
+        missing: None,
+    }
 }
 
 fn server_log() -> ServerLog {

@@ -25,6 +25,8 @@ struct Kind {
     /// Smallest caches, and the smallest log.
     small_cache: &'static [(&'static str, &'static str)],
     small_log: &'static [(&'static str, &'static str)],
+    /// Commits do not wait for the log.
+    relaxed: &'static [(&'static str, &'static str)],
 }
 
 const KINDS: [Kind; 2] = [
@@ -38,12 +40,14 @@ const KINDS: [Kind; 2] = [
             ("checkpoint_timeout", "30s"),
             ("shared_buffers", "64MB"),
         ],
+        relaxed: &[("synchronous_commit", "off")],
     },
     Kind {
         engine: "mariadb",
         socket: "dbdyno-mariadb/socket/mariadb.sock",
         small_cache: &[("innodb_buffer_pool_size", "8M"), ("innodb_flush_method", "O_DIRECT")],
         small_log: &[("innodb_log_file_size", "4M"), ("innodb_buffer_pool_size", "64M")],
+        relaxed: &[("innodb_flush_log_at_trx_commit", "0"), ("innodb_buffer_pool_size", "8M")],
     },
 ];
 
@@ -83,10 +87,28 @@ impl Bench {
         causes(&self.desk.run(&self.line(&self.server.url(), options)))
     }
 
-    fn finds(&self, cause: &str, options: &str) {
-        let found = self.causes(options);
+    fn finds(&self, cause: &str, options: &str) -> Value {
+        let run = self.desk.run(&self.line(&self.server.url(), options));
+        let found = causes(&run);
         assert!(is_among(&found, &[cause]), "{}, {options}: {cause} is not among {found:#?}", self.kind.engine);
+        run.json()["tests"].as_array().unwrap().last().unwrap().clone()
     }
+}
+
+/// What the experiment of a test's limiter said; it is that of a cause which was found.
+fn explained(test: &Value) -> &Value {
+    let explained = &test["explained"];
+    let mut causes = test["limiters"].as_array().unwrap().iter().map(|limit| &limit["cause"]);
+    assert!(causes.any(|cause| *cause == explained["cause"]), "{explained:#} {:#}", test["limiters"]);
+    explained
+}
+
+/// A block of both sides was measured: with so few the forecast is undecided, and both figures are there.
+fn is_tried(explained: &Value) -> bool {
+    let blocks = explained["blocks"].as_array().unwrap();
+    let measured = blocks.iter().flat_map(|block| block.as_array().unwrap()).all(|per_s| per_s.as_f64().unwrap() > 0.0);
+    let judged = explained["outcome"] == "undecided" && explained["missing"].is_null();
+    judged && measured && blocks.len() as u64 + explained["left_out"].as_u64().unwrap() == 1
 }
 
 /// The causes of the last test of a run.
@@ -172,10 +194,142 @@ fn hand_on(mut from: UnixStream, mut to: UnixStream, delay: Duration) {
 fn commits_wait_for_the_log_and_for_a_row_that_all_want() {
     for kind in KINDS {
         let bench = Bench::new(kind, &[]);
-        bench.finds("log-sync", "--workload LGWR-LAT --jobs 2");
+        let test = bench.finds("log-sync", "--workload LGWR-LAT --jobs 2 --explain=1");
+        let refused = explained(&test);
+        assert_eq!(refused["outcome"], "not-tried", "{refused:#}");
+        assert!(refused["missing"].as_str().is_some_and(|why| why.len() > 5), "{refused:#}");
         let own = hot_row(&bench.desk).display().to_string();
-        bench.finds("row-lock", &format!("--catalog {own} --workload HOT-ROW --jobs 6"));
+        let test =
+            bench.finds("row-lock", &format!("--catalog {own} --workload HOT-ROW --jobs 6 --duration 1s --explain=1"));
+        let tried = explained(&test);
+        assert!(is_tried(tried) && tried["changed"]["jobs"] == "3", "{}: {tried:#}", kind.engine);
     }
+}
+
+/// Workloads of our own: all jobs make one table longer; a job empties a table, for which the server syncs a new data file.
+fn hot_table(desk: &Desk) -> PathBuf {
+    let folder = desk.path("hot/workloads/hot");
+    std::fs::create_dir_all(&folder).unwrap();
+    let head = "id = 'HOT'\ntitle = 'hot tables'\nabout = 'Jobs that fight for a table.'\n[defaults]\nrevision = 1\ntables = ['small']\n\
+        kpm = { value = 'ops', unit = 'qps', better = 'higher' }\nundrivable = { database = 'a client drives it' }\nsetup = ['create']\n\
+        teardown = ['drop']\ncontract = [{ what = 'rows', per = 'ops', min = 0, because = 'rows are not what counts' }]\n";
+    let workload = |id: &str, step: &str| {
+        format!(
+            "[[workload]]\nid = 'HOT-{id}'\ntitle = '{step}'\nabout = '{step}.'\nclient = [{{ steps = ['{step}'] }}]\n"
+        )
+    };
+    std::fs::write(
+        folder.join("group.toml"),
+        head.to_string() + &workload("GROW", "grow") + &workload("RENEW", "renew"),
+    )
+    .unwrap();
+    let create = |kind: &str| {
+        let table = |id: &str| {
+            format!("-- name: HOT-{id}.create\ncreate {kind} {{{{prefix}}}}hot_{id} (id bigint, pad text)\n\n")
+        };
+        table("GROW") + &table("RENEW")
+    };
+    let grow = |numbers: &str| {
+        format!(
+            "-- name: HOT-GROW.grow\ninsert into {{{{prefix}}}}hot_GROW select n, repeat('x', 1900) from {numbers}\n\n"
+        )
+    };
+    let common = "-- name: HOT-GROW.drop\ndrop table if exists {{prefix}}hot_GROW\n\n-- name: HOT-RENEW.drop\n\
+        drop table if exists {{prefix}}hot_RENEW\n\n-- name: HOT-RENEW.renew\ntruncate table {{prefix}}hot_RENEW\n\n";
+    let files = [
+        ("common.sql", common.to_string() + &create("table") + &grow("(select 1 as n) as one")),
+        ("postgres.sql", create("unlogged table") + &grow("generate_series(1, 200) as n")),
+        ("mariadb.sql", grow("(select seq as n from seq_1_to_200) as numbers")),
+    ];
+    files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).unwrap());
+    desk.path("hot")
+}
+
+/// A cause is named if the sessions were seen at its activity for a tenth of their time, and only then: whether contention takes
+/// so much is a matter of the machine.
+fn assert_named_as_seen(test: &Value, cause: &str) {
+    let waits = &test["waits"];
+    let sessions = waits["sessions"].as_f64().unwrap();
+    assert!(sessions > 0.0, "{waits:#}");
+    let is_named = is_among(test["limiters"].as_array().unwrap(), &[cause]);
+    assert_eq!(is_named, seen_at(test, cause) as f64 / sessions >= 0.1, "{cause}: {:#} {waits:#}", test["limiters"]);
+}
+
+/// Sightings of jobs at an activity.
+fn seen_at(test: &Value, activity: &str) -> u64 {
+    let seen = |event: &&Value| event["activity"] == activity && event["background"] != true;
+    let events = test["waits"]["events"].as_array().unwrap().iter().filter(seen);
+    events.map(|event| event["samples"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn jobs_wait_for_a_table_that_all_make_longer_and_for_new_data_files() {
+    for kind in KINDS {
+        let bench = Bench::new(kind, kind.relaxed);
+        let own = hot_table(&bench.desk).display().to_string();
+        let last = |options: &str| {
+            let run =
+                bench.desk.run(&bench.line(&bench.server.url(), &format!("--catalog {own} {options}"))).ok().json();
+            run["tests"][0].clone()
+        };
+        let grown = last("--workload HOT-GROW --jobs 8 --duration 1s");
+        assert_named_as_seen(&grown, "latch");
+        assert!(seen_at(&grown, "latch") > 0, "{}: {:#}", kind.engine, grown["waits"]);
+        let renewed = last("--workload HOT-RENEW --jobs 1 --duration 2s");
+        assert_named_as_seen(&renewed, "data-write");
+        // Sessions of MariaDB write no pages and sync no data files of InnoDB: its page cleaner does.
+        let written = seen_at(&renewed, "data-write");
+        assert!(kind.engine == "mariadb" || written > 0, "{}: {:#}", kind.engine, renewed["waits"]);
+    }
+}
+
+/// A profile of our own with the smallest caches.
+fn small_profile(desk: &Desk) -> PathBuf {
+    let folder = desk.path("small/profiles");
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = |kind: &Kind| {
+        let lines = kind.small_cache.iter().map(|(name, value)| format!("{name} = '{value}'\n")).collect::<String>();
+        format!("[settings.{}]\n{lines}", kind.engine)
+    };
+    let head = "id = 'SMALL'\ntitle = 'the smallest caches'\nsize_gb = 0.05\ncache_mb = 8\nmemory_mb = 64\n";
+    std::fs::write(folder.join("SMALL.toml"), head.to_string() + &KINDS.iter().map(settings).collect::<String>())
+        .unwrap();
+    desk.path("small")
+}
+
+#[test]
+fn an_experiment_takes_the_limit_of_a_private_server_away() {
+    for kind in KINDS {
+        let desk = Desk::new();
+        let own = small_profile(&desk).display().to_string();
+        let line = format!(
+            "run {} --catalog {own} --profile SMALL --workload LGWR-LAT --workload STO-RANDOM --jobs 2 --duration 600ms \
+             --explain=1 {LINE}",
+            kind.engine
+        );
+        let run = desk.run(&line).ok().json();
+        let tests = run["tests"].as_array().unwrap();
+        let log = explained(&tests[0]);
+        assert!(log["cause"] == "log-sync" && is_tried(log), "{}: {log:#}", kind.engine);
+        let [before, after] = ["share_before", "share_after"].map(|name| log[name].as_f64().unwrap());
+        assert!(after < before, "{}: {log:#}", kind.engine);
+        let per_s = log["blocks"][0].as_array().unwrap();
+        assert!(per_s.len() == 2 && log["changed"].as_object().unwrap().len() == log_settings(kind), "{log:#}");
+        // On a fast device reads take less than a tenth of the time: then there is nothing to take away.
+        let limits = tests[1]["limiters"].as_array().unwrap();
+        if limits.first().is_some_and(|limit| limit["cause"] == "read") {
+            let read = explained(&tests[1]);
+            assert!(read["cause"] == "read" && is_tried(read), "{}: {read:#}", kind.engine);
+            assert!(read["share_after"].as_f64() < read["share_before"].as_f64(), "{}: {read:#}", kind.engine);
+        }
+        let page = desk.run("report test last:1 --language de").ok().stdout;
+        assert!(page.contains("Versucht: ") && page.contains("unentschieden"), "{page}");
+    }
+}
+
+/// Settings of an engine's experiment for log syncs.
+fn log_settings(kind: Kind) -> usize {
+    if kind.engine == "mariadb" { 2 } else { 1 }
 }
 
 #[test]

@@ -140,6 +140,10 @@ fn agree_with_the_counters(bin: &Path) {
         let wrong = |code: &str| reasons.iter().any(|reason| reason["code"] == code);
         assert!(!wrong("crosscheck") && !wrong("failed") && !wrong("errors"), "{}: {reasons:?}", test["workload"]);
         let contract = reasons.iter().any(|reason| reason["code"] == "contract" && reason["status"] == "invalid");
+        let io = &test["profiles"]["io"];
+        let writes = |row: &Value| row["values"]["writes"].as_f64().unwrap_or(0.0);
+        let written: f64 = io["rows"].as_array().unwrap_or_else(|| panic!("{io:#}")).iter().map(writes).sum();
+        assert!(io["missing"].is_null() && (written > 0.0 || test["commits"] == 0), "{}: {io:#}", test["workload"]);
         // Whether the big table fits the caches of this machine is not the version's doing.
         assert!(!contract || test["workload"] == "STO-RANDOM", "{}: {reasons:?}", test["workload"]);
     }

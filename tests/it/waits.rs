@@ -16,6 +16,25 @@ fn activities(waits: &Value) -> Vec<&str> {
     events.filter(|event| event["background"] != true).map(|event| event["activity"].as_str().unwrap()).collect()
 }
 
+/// Where there is a device its I/Os of the window are a part of those of the test, each in a bucket; else it is said why not.
+fn assert_device(run: &Value, test: &Value, waits: &Value) {
+    let counted = [("read", "os_disk_reads"), ("write", "os_disk_writes"), ("sync", "os_disk_flushes")];
+    if !counted.iter().any(|(_, counter)| test["counters"][counter].is_number()) {
+        assert!(waits["io_missing"].as_str().is_some_and(|why| why.contains("device")), "{run:#}");
+        return;
+    }
+    let kinds = waits["io"].as_array().unwrap_or_else(|| panic!("{waits:#}"));
+    assert!(kinds.len() >= 2, "{kinds:?}");
+    for io in kinds {
+        let counter = counted.iter().find(|(kind, _)| io["kind"] == *kind).unwrap().1;
+        assert!(io["ios"].as_f64() <= test["counters"][counter].as_f64(), "{io:#} of {:#}", test["counters"]);
+        let buckets = io["buckets"].as_array().unwrap().iter();
+        let sum: f64 = buckets.map(|bucket| bucket[1].as_f64().unwrap()).sum();
+        let whole = if io["mean_us"].is_null() { 0.0 } else { io["ios"].as_f64().unwrap() };
+        assert_eq!(sum, whole, "{io:#}");
+    }
+}
+
 #[test]
 fn commits_are_seen_waiting_for_the_log_on_both_servers() {
     let desk = Desk::new();
@@ -31,6 +50,7 @@ fn commits_are_seen_waiting_for_the_log_on_both_servers() {
         assert!(activities(waits).contains(&"log-sync"), "{engine}: {waits:#}");
         assert!(waits["cost"]["own_cpu_s"].as_f64().unwrap() > 0.0, "{waits:#}");
         assert!(waits["cost"]["server_cpu_s"].as_f64().unwrap() > 0.0, "{waits:#}");
+        assert_device(&run, test, waits);
         let seconds: f64 = test["series"]
             .as_array()
             .unwrap()
@@ -78,6 +98,29 @@ fn statements_are_told_where_the_server_counts_them() {
     let [calls, ops] = [&ours["values"]["calls"], &run["tests"][0]["ops"]].map(|value| value.as_f64().unwrap());
     assert!(calls >= ops, "{calls} calls, {ops} ops in the window");
     assert!(run["tests"][0]["server_log"]["missing"].is_string(), "an existing server's log is not ours");
+}
+
+#[test]
+fn mariadb_tells_statements_and_times_of_files_where_its_instruments_are_on() {
+    let (desk, home) = (Desk::new(), directory());
+    let settings = [("performance_schema", "on")];
+    let server = dbdyno::server::start("mariadb", &start_options(home.path(), &settings)).unwrap();
+    let line = format!("run {} --workload LGWR-LAT --drive client {LINE}", server.url());
+    let test = desk.run(&line).ok().json()["tests"][0].clone();
+    let rows = |name: &str| {
+        let profile = &test["profiles"][name];
+        assert!(profile["missing"].is_null(), "{profile:#}");
+        profile["rows"].as_array().unwrap().clone()
+    };
+    let statements = rows("statements");
+    let calls = |row: &Value| row["values"]["calls"].as_f64().unwrap();
+    let most = statements.iter().map(calls).fold(0.0, f64::max);
+    assert!(most >= test["ops"].as_f64().unwrap(), "{statements:#?}");
+    let io = rows("io");
+    let timed = |row: &&Value| row["name"].as_str().unwrap().starts_with("timed: ");
+    let spent_ms =
+        |row: &Value| row["values"]["write_ms"].as_f64().unwrap() + row["values"]["read_ms"].as_f64().unwrap();
+    assert!(io.iter().filter(timed).map(spent_ms).sum::<f64>() > 0.0, "{io:#?}");
 }
 
 #[test]
