@@ -167,6 +167,8 @@ impl Has {
             Has::Always(_) => None,
             Has::OfTables(of) => Some(&of.org),
         }
+    }
+}
 
 /// Settings of a private server that take away what limits a test, by cause. A value may hold `{{expression}}` over `data_mb` (all
 /// tables and indexes that are loaded) and the present settings that are sizes, as `now_<name>`, in MB (2^20 bytes).
