@@ -283,6 +283,21 @@ fn counters_that_the_documents_name_are_known_in_claims() {
 }
 
 #[test]
+fn how_postgresql_18_reads_ahead_is_disclosed_and_a_comparison_knows_what_it_touches() {
+    let catalog = Catalog::embedded().unwrap();
+    let settings = |version: &[u32]| {
+        let blocks = catalog.probes("postgres", version).into_iter();
+        blocks.filter(|block| block.name.starts_with("settings.")).any(|block| block.text.contains("'io_method'"))
+    };
+    assert!(settings(&[18, 0]));
+    let effect = catalog.effects().iter().find(|effect| effect.speaks_of("settings", "io_method")).unwrap();
+    for group in ["STO", "DA", "TP", "DL"] {
+        assert!(effect.groups.iter().any(|touched| touched == group), "{group}: {effect:?}");
+    }
+    assert!(!effect.groups.iter().any(|touched| touched == "CPU"));
+}
+
+#[test]
 fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
     let dir = tempfile::tempdir().unwrap();
     let own = format!("{}undrivable = {{ database = \"no body\" }}\n", GROUP.replace("X1", "MY-ALIAS"));

@@ -20,10 +20,9 @@ mod statement;
 use connect::{Instance, Mode};
 use library::DuckLibrary;
 
-/// Organisations that DuckDB has not (https://duckdb.org/docs/stable/internals/storage,
-/// https://duckdb.org/docs/stable/sql/statements/create_table).
-const ROW_GROUPS: &str =
-    "DuckDB keeps every table in row groups of 122,880 rows, column by column, in the order of insertion";
+/// Organisations that DuckDB has not (https://duckdb.org/docs/current/internals/storage,
+/// https://duckdb.org/docs/current/sql/statements/create_table, https://duckdb.org/docs/current/data/partitioning/partitioned_writes).
+const ROW_GROUPS: &str = "DuckDB keeps every table in row groups, column by column, in the order of insertion";
 const NO_PARTITIONS: &str = "DuckDB partitions files that it exports, not tables";
 const LACKING_ORGS: &[(&str, &str)] = &[
     ("heap", ROW_GROUPS),
