@@ -56,6 +56,8 @@ pub enum Block {
     Facts(Vec<(String, String)>),
     Table(Table),
     Chart(Chart),
+    /// A chart whose points stand in a table beside it: texts leave it out.
+    Drawing(Chart),
     Heatmap(Heatmap),
     Code(Code),
 }

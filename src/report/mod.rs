@@ -20,6 +20,7 @@ pub mod page;
 pub mod platform;
 pub mod points;
 pub mod price;
+mod profiles;
 pub mod ramp_charts;
 mod ramps;
 pub mod run_json;

@@ -62,7 +62,7 @@ impl Report for SweepReport {
 }
 
 fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Section {
-    let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Chart(chart(language, at, curves))];
+    let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Drawing(chart(language, at, curves))];
     for curve in curves {
         blocks.push(Block::Table(plateaus(language, at, curve)));
     }
@@ -198,7 +198,7 @@ fn printed_sections(language: Language, printed: &[PublishedCurve]) -> Vec<Secti
         let title = format!("{}: {}", group[0].platform, group[0].workload);
         let blocks = vec![
             Block::Paragraph(language.phrase(TIMES)),
-            Block::Chart(printed_chart(language, at, group)),
+            Block::Drawing(printed_chart(language, at, group)),
             Block::Table(printed_table(language, at, group)),
         ];
         Section { title, blocks }

@@ -7,7 +7,7 @@ use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Tabl
 use super::kpm::parts_table;
 use super::lasting;
 use super::test_charts::{Curve, distribution, session_classes, tracks};
-use super::{Input, Language, Report, Subject, about, platform, test_waits};
+use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
 use crate::analysis::claims::{self, Checked, Outcome};
 use crate::analysis::{derive, interval};
 use crate::model::{Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, TestResult, params};
@@ -77,8 +77,8 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
         part("Load profile", measured(&test_waits::load)),
         part("Time model", measured(&test_waits::times)),
         part("Top events", measured(&test_waits::events).into_iter().chain(classes).collect()),
-        part("Statements", measured(&test_waits::statements)),
-        part("Input and output", measured(&test_waits::io)),
+        part("Statements", measured(&profiles::statements)),
+        part("Input and output", measured(&profiles::io)),
         part("The server's log", measured(&test_waits::log)),
         part("Second by second", charts.into_iter().map(Block::Chart).collect()),
         part("Burst and sustained", lasting::blocks(language, &subject, test)),

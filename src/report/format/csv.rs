@@ -42,7 +42,7 @@ fn block(section: &str, block: &Block) -> Option<String> {
             Some(lines([strings(&["table", "name", "value"])].into_iter().chain(facts.iter().map(row))))
         }
         Block::Table(content) => Some(table(content)),
-        Block::Chart(chart) => Some(table(&chart.as_data())),
+        Block::Chart(chart) | Block::Drawing(chart) => Some(table(&chart.as_data())),
         Block::Heatmap(map) => Some(table(&map.as_data())),
     }
 }

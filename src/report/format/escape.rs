@@ -72,7 +72,7 @@ fn block(block: &mut Block, apply: impl Fn(&mut String) + Copy) {
         Block::Paragraph(text) => apply(text),
         Block::Facts(facts) => facts.iter_mut().for_each(|(name, value)| [name, value].into_iter().for_each(apply)),
         Block::Table(content) => table(content, apply),
-        Block::Chart(content) => chart(content, apply),
+        Block::Chart(content) | Block::Drawing(content) => chart(content, apply),
         Block::Heatmap(content) => heatmap(content, apply),
         Block::Code(code) => {
             apply(&mut code.caption);

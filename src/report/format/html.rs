@@ -66,7 +66,11 @@ impl Format for Html {
 }
 
 fn has_chart(document: &Document) -> bool {
-    document.sections.iter().flat_map(|section| &section.blocks).any(|block| matches!(block, Block::Chart(_)))
+    document
+        .sections
+        .iter()
+        .flat_map(|section| &section.blocks)
+        .any(|block| matches!(block, Block::Chart(_) | Block::Drawing(_)))
 }
 
 /// Links to the sections.
@@ -83,7 +87,7 @@ fn contents(document: &Document) -> Markup {
 }
 
 fn section(section: &Section, number: usize) -> Markup {
-    let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+    let is_chart = |block: &Block| matches!(block, Block::Chart(_) | Block::Drawing(_));
     html! {
         section id={ "s" (number) } { "\n"
             h2 { (section.title) } "\n"
@@ -103,7 +107,7 @@ fn block(block: &Block) -> Markup {
             dl { "\n" @for (name, value) in facts { dt { (name) } dd { (value) } "\n" } } "\n"
         },
         Block::Table(content) => table::table(content),
-        Block::Chart(content) => chart::figure(content),
+        Block::Chart(content) | Block::Drawing(content) => chart::figure(content),
         Block::Heatmap(map) => table::heatmap(map),
         Block::Code(part) => code(part),
     }

@@ -76,7 +76,7 @@ impl<'a> Parts<'a> {
                 Block::Paragraph(text) => parts.paragraphs.push(text),
                 Block::Facts(pairs) => parts.facts.extend(pairs.iter().map(|(name, value)| (&**name, &**value))),
                 Block::Table(table) => parts.tables.push(Cow::Borrowed(table)),
-                Block::Chart(chart) => parts.tables.push(Cow::Owned(chart.as_data())),
+                Block::Chart(chart) | Block::Drawing(chart) => parts.tables.push(Cow::Owned(chart.as_data())),
                 Block::Heatmap(map) => {
                     parts.tables.push(Cow::Owned(map.as_data()));
                     parts.heatmaps.push(map);

@@ -24,7 +24,7 @@ impl Format for Markdown {
         let mut parts = vec![format!("# {}", document.title)];
         for section in &document.sections {
             parts.push(format!("## {}", section.title));
-            parts.extend(section.blocks.iter().map(block));
+            parts.extend(section.blocks.iter().filter(|block| !matches!(block, Block::Drawing(_))).map(block));
         }
         Ok(Rendered::Text(parts.join("\n\n") + "\n"))
     }
@@ -38,7 +38,7 @@ fn block(block: &Block) -> String {
             facts.iter().map(line).collect::<Vec<_>>().join("\n")
         }
         Block::Table(content) => table(content),
-        Block::Chart(chart) => format!("### {}\n\n{}", chart.title, table(&chart.as_table())),
+        Block::Chart(chart) | Block::Drawing(chart) => format!("### {}\n\n{}", chart.title, table(&chart.as_table())),
         Block::Heatmap(map) => heatmap(map),
         Block::Code(part) => code(part),
     }

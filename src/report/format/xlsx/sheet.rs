@@ -78,7 +78,7 @@ impl<'a> Sheet<'a> {
             Block::Facts(facts) => self.facts(facts).map(|()| None),
             Block::Table(table) => self.table(table).map(Some),
             Block::Heatmap(map) => heatmap::write(self, map).map(Some),
-            Block::Chart(chart) => chart::write(self, chart).map(|()| None),
+            Block::Chart(chart) | Block::Drawing(chart) => chart::write(self, chart).map(|()| None),
             Block::Code(code) => {
                 self.paragraph(&code.caption)?;
                 code.text.lines().try_for_each(|line| self.line(line, Style::Code)).map(|()| None)
