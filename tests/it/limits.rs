@@ -262,9 +262,21 @@ fn seen_at(test: &Value, activity: &str) -> u64 {
     events.map(|event| event["samples"].as_u64().unwrap()).sum()
 }
 
+/// Both servers at once: most of the time they start, stop and load.
+fn on_both(test: impl Fn(Kind) + Sync) {
+    std::thread::scope(|scope| {
+        KINDS.map(|kind| {
+            scope.spawn({
+                let test = &test;
+                move || test(kind)
+            })
+        });
+    });
+}
+
 #[test]
 fn jobs_wait_for_a_table_that_all_make_longer_and_for_new_data_files() {
-    for kind in KINDS {
+    on_both(|kind| {
         let bench = Bench::new(kind, kind.relaxed);
         let own = hot_table(&bench.desk).display().to_string();
         let last = |options: &str| {
@@ -275,12 +287,12 @@ fn jobs_wait_for_a_table_that_all_make_longer_and_for_new_data_files() {
         let grown = last("--workload HOT-GROW --jobs 8 --duration 1s");
         assert_named_as_seen(&grown, "latch");
         assert!(seen_at(&grown, "latch") > 0, "{}: {:#}", kind.engine, grown["waits"]);
-        let renewed = last("--workload HOT-RENEW --jobs 1 --duration 2s");
+        let renewed = last("--workload HOT-RENEW --jobs 1 --duration 1s");
         assert_named_as_seen(&renewed, "data-write");
         // Sessions of MariaDB write no pages and sync no data files of InnoDB: its page cleaner does.
         let written = seen_at(&renewed, "data-write");
         assert!(kind.engine == "mariadb" || written > 0, "{}: {:#}", kind.engine, renewed["waits"]);
-    }
+    });
 }
 
 /// A profile of our own with the smallest caches.
@@ -299,11 +311,11 @@ fn small_profile(desk: &Desk) -> PathBuf {
 
 #[test]
 fn an_experiment_takes_the_limit_of_a_private_server_away() {
-    for kind in KINDS {
+    on_both(|kind| {
         let desk = Desk::new();
         let own = small_profile(&desk).display().to_string();
         let line = format!(
-            "run {} --catalog {own} --profile SMALL --workload LGWR-LAT --workload STO-RANDOM --jobs 2 --duration 600ms \
+            "run {} --catalog {own} --profile SMALL --workload LGWR-LAT --workload STO-RANDOM --jobs 2 --duration 400ms \
              --explain=1 {LINE}",
             kind.engine
         );
@@ -324,7 +336,7 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
         }
         let page = desk.run("report test last:1 --language de").ok().stdout;
         assert!(page.contains("Versucht: ") && page.contains("unentschieden"), "{page}");
-    }
+    });
 }
 
 /// Settings of an engine's experiment for log syncs.
