@@ -62,8 +62,8 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
             next.gain.map_or(Cell::Empty, |gain| percent(gain - 1.0)),
         ]);
     }
-    let how = "The gain is Amdahl's law on the share of the time, but for log-sync up to where the processors are used up. Memory \
-               bandwidth is not measured.";
+    let how = "The gain is Amdahl's law on the share of the time; of one-thread, client and network up to where the processors are used \
+               up. Memory bandwidth is not measured.";
     table.remarks.push(language.phrase(how));
     std::iter::once(Block::Table(table)).chain(tried).collect()
 }

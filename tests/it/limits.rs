@@ -264,13 +264,11 @@ fn seen_at(test: &Value, activity: &str) -> u64 {
 
 /// Both servers at once: most of the time they start, stop and load.
 fn on_both(test: impl Fn(Kind) + Sync) {
+    let test = &test;
     std::thread::scope(|scope| {
-        KINDS.map(|kind| {
-            scope.spawn({
-                let test = &test;
-                move || test(kind)
-            })
-        });
+        for kind in KINDS {
+            scope.spawn(move || test(kind));
+        }
     });
 }
 

@@ -84,8 +84,8 @@ pub fn told(explained: &Explained) -> Sentence {
 }
 
 /// The next experiment for a cause of a test. Its gain is Amdahl's law: a part `p` of the jobs' time that shrinks to `r` of itself
-/// makes 1 / (1 - p + p r) of the throughput, but no more than until the processors that the jobs can use are used up; a sync of the
-/// log takes much of them itself, which goes with it.
+/// makes 1 / (1 - p + p r) of the throughput, but no more than until the processors that the jobs can use are used up. Where
+/// I/O goes, the work of processors for it goes, too: such gains have no end there.
 pub fn experiment(result: &TestResult, limiter: &Limiter) -> Experiment {
     let amdahl = |left: f64| limiter.share.map(|share| 1.0 / (1.0 - share.min(0.99) * (1.0 - left)));
     let half = half_the_jobs(result);
@@ -108,10 +108,9 @@ pub fn experiment(result: &TestResult, limiter: &Limiter) -> Experiment {
             ("without the other programs", (beyond("other programs are not ours to stop"), amdahl(0.0)))
         }
     };
-    let capped = match limiter.cause {
-        Cause::Cpu | Cause::LogSync | Cause::RowLock | Cause::Latch | Cause::Neighbours => gain,
-        _ => gain.map(|gain| gain.min(headroom(result).unwrap_or(f64::INFINITY))),
-    };
+    let ends_at_processors = matches!(limiter.cause, Cause::OneThread | Cause::Client | Cause::Network);
+    let most = headroom(result).filter(|_| ends_at_processors).unwrap_or(f64::INFINITY);
+    let capped = gain.map(|gain| gain.min(most));
     Experiment { change: Sentence::new(change), action, gain: capped }
 }
 
@@ -214,8 +213,8 @@ mod tests {
         let mut result = fixture::result(); // 10 s
         result.window_counters =
             fixture::counters(&[("os_cpu_total_s", 40.0), ("server_cpu_s", 25.0), ("self_cpu_s", 0.0)]);
-        assert_eq!(gain(Cause::Read, 0.9, &result), 1.6);
-        assert!((gain(Cause::LogSync, 0.9, &result) - 10.0).abs() < 1e-9, "a sync costs processors, too");
+        assert_eq!(gain(Cause::Network, 0.9, &result), 1.6);
+        assert!((gain(Cause::LogSync, 0.9, &result) - 10.0).abs() < 1e-9, "I/O costs processors, too");
         assert!(gain(Cause::Cpu, 0.9, &result) > 1.6, "more processors are the experiment");
     }
 }
