@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::study::{Blocks, FEWEST_BLOCKS, Known, known, paired};
+use super::study::{Blocks, Known, known, paired};
 use crate::model::params::{BESIDE, BESIDE_JOBS, assignments};
-use crate::model::{Drive, ReasonCode, Sentence, Status, Test, TestResult};
+use crate::model::{Drive, ReasonCode, Status, Test, TestResult};
 
 /// A workload of a study.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -86,12 +86,6 @@ pub struct Interference {
     pub alone: Vec<Alone>,
     pub slowdowns: Vec<Slowdown>,
     pub pairs: Vec<Pair>,
-}
-
-/// Why a figure of so many blocks is missing.
-pub fn too_few(blocks: usize) -> Sentence {
-    let sentence = Sentence::new("{blocks} blocks can be used, {needed} are needed");
-    sentence.with("blocks", blocks as u64).with("needed", FEWEST_BLOCKS as u64)
 }
 
 /// The studies of a run, one for each number of jobs at which tests ran beside others.
@@ -323,6 +317,6 @@ mod tests {
     fn a_background_that_was_not_there_all_the_time_has_no_rate() {
         let found = interference(&run(false));
         assert!(found[0].pairs.iter().all(|pair| pair.factor.is_none() && pair.blocks == 0));
-        assert_eq!(too_few(0).to_string(), "0 blocks can be used, 6 are needed");
+        assert_eq!(crate::analysis::study::too_few(0).to_string(), "0 of the 6 blocks that are needed can be used");
     }
 }

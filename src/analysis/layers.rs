@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::study::{Blocks, FEWEST_BLOCKS, Known, known, paired};
+use super::study::{Blocks, Known, known, paired, too_few};
 use crate::model::{Drive, Protocol, ReasonCode, Sentence, Status, Test, TestResult, Transport, Wire};
 
 /// The way of a lookup.
@@ -275,9 +275,7 @@ fn without(layer: &'static str, name: &'static str, why: Sentence) -> LayerRow {
 fn told(row: LayerRow, values: &[f64], verdict: Status, is_difference: bool) -> LayerRow {
     let blocks = values.len();
     let Some(known) = Known::of(values) else {
-        let why = Sentence::new("{blocks} blocks can be used, {needed} are needed");
-        let why = Some(why.with("blocks", blocks as u64).with("needed", FEWEST_BLOCKS as u64));
-        return LayerRow { blocks, verdict, why, ..row };
+        return LayerRow { blocks, verdict, why: Some(too_few(blocks)), ..row };
     };
     let decided = !is_difference || known.is_apart(0.0);
     LayerRow {
@@ -358,7 +356,7 @@ mod tests {
         let found = layers(&tests, &[]);
         let socket = row(&found, "transport");
         assert_eq!((socket.us, socket.blocks), (None, 5));
-        assert_eq!(socket.why.as_ref().unwrap().to_string(), "5 blocks can be used, 6 are needed");
+        assert_eq!(socket.why.as_ref().unwrap().to_string(), "5 of the 6 blocks that are needed can be used");
         assert_eq!(row(&found, "tcp").us, Some(10.0), "it needs no test of the database drive");
     }
 

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::model::{Reason, ReasonCode, Status, Test, TestResult};
+use crate::model::{Reason, ReasonCode, Sentence, Status, Test, TestResult};
 use crate::stats::summary::{median, median_interval};
 
 /// Fewer blocks have no interval.
@@ -93,6 +93,12 @@ impl<'a> Blocks<'a> {
 fn against(test: &TestResult) -> impl Iterator<Item = &Reason> {
     let is_asked_for = |reason: &&Reason| reason.code == ReasonCode::Beside && reason.status != Status::Invalid;
     test.verdict.reasons.iter().filter(move |reason| reason.status > Status::Valid && !is_asked_for(reason))
+}
+
+/// Why a figure of so many blocks is missing.
+pub fn too_few(blocks: usize) -> Sentence {
+    let sentence = Sentence::new("{blocks} of the {needed} blocks that are needed can be used");
+    sentence.with("blocks", blocks as u64).with("needed", FEWEST_BLOCKS as u64)
 }
 
 /// The values that are known.

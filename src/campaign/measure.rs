@@ -260,10 +260,11 @@ impl Measuring<'_> {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
             events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
         };
-        let before = self.aside.mark(sampler.as_deref());
         // What the database does after the test is not the test's.
         let mut after = None;
-        // While jobs run the sampler's session is at work: its counts are known before and after.
+        let before = self.aside.mark(sampler.as_deref());
+        // While jobs run the sampler's session is at work: its counts are known before and after. Each time last of what it asks,
+        // so that what asking adds is in both.
         let own = || {
             sampler.as_deref().map_or_else(Counters::default, |sampler| {
                 sampler.lock().unwrap_or_else(PoisonError::into_inner).counts()
@@ -274,10 +275,9 @@ impl Measuring<'_> {
             if reading == runner::Reading::PaidBack {
                 after = Some(self.aside.mark(sampler.as_deref()));
             }
+            let own = (reading != runner::Reading::AtOnce).then(|| begin.take().unwrap_or_else(own));
             let (mut counters, cost_ms) = probing.read(reading, debtor);
-            if reading != runner::Reading::AtOnce {
-                counters.subtract(&begin.take().unwrap_or_else(own));
-            }
+            own.iter().for_each(|own| counters.subtract(own));
             (counters, cost_ms)
         };
         let run = || runner::run_test(&context, spec, &mut read, &mut progress);

@@ -14,7 +14,7 @@ use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
 pub use campaign::CampaignArgs;
-pub use shared::{DataArgs, LimitArgs, NameArgs, OutputArgs, SelectionArgs};
+pub use shared::{DataArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
 pub use study::{InterferenceArgs, StudyArgs, SweepArgs};
 
 /// More ops per job are a typing error.
@@ -319,20 +319,8 @@ pub struct CheckArgs {
 /// What and where, of the commands that touch a target.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TargetArgs {
-    // Names, schemes and password sources are those of the engines that are compiled in.
-    #[arg(default_value = super::target::usual(), help = super::target::help())]
-    pub target: String,
     #[command(flatten)]
-    pub data: DataArgs,
-    /// Directory with the binaries of a private server, or with the library of an engine that loads one
-    #[arg(long, value_name = "DIR")]
-    pub server_bin: Option<PathBuf>,
-    /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only]
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub port: Option<u16>,
-    /// Keep the private server or file, and print how to connect
-    #[arg(long)]
-    pub keep: bool,
+    pub place: PlaceArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
     /// An engine without a database will do.

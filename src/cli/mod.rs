@@ -163,7 +163,7 @@ mod tests {
     fn no_command_means_run_on_the_embedded_engine() {
         match default_command() {
             Command::Run(args) => {
-                let engine = crate::engine::find(&args.target.target).unwrap();
+                let engine = crate::engine::find(&args.target.place.target).unwrap();
                 assert!(engine.is_target() && engine.capabilities().in_process);
             }
             other => panic!("{other:?}"),

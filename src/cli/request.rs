@@ -41,16 +41,16 @@ const LEAST_TIME_SCALE: f64 = 0.000_001;
 /// Unknown engine, suite or profile; an impossible size.
 pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
     let place = target::Where {
-        data_dir: paths::data_dir(args.data.data_dir.as_ref()),
-        server_bin: args.server_bin.clone(),
-        port: args.port,
+        data_dir: paths::data_dir(args.place.data.data_dir.as_ref()),
+        server_bin: args.place.server_bin.clone(),
+        port: args.place.port,
         without_database: args.without_database,
     };
-    let (target, engine) = target::parse(&args.target, place)?;
+    let (target, engine) = target::parse(&args.place.target, place)?;
     let suites = suites(args);
     let first = suites.first().map(|name| catalog.suite(name)).transpose()?;
     let profile = profile(catalog, args, first)?;
-    let given_gb = args.data.size.or(size_of_suite(args, first));
+    let given_gb = args.place.data.size.or(size_of_suite(args, first));
     let size_gb = given_gb.unwrap_or(profile.size_gb);
     check_size(size_gb)?;
     let plan = plan::Request {
@@ -58,7 +58,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         workloads: args.selection.workload.clone(),
         drive: args.selection.drive.map(drive),
         size_gb: Some(size_gb),
-        seed: u64::from(args.data.seed),
+        seed: u64::from(args.place.data.seed),
         ..plan::Request::new(engine.name(), engine.capabilities(), processors())
     };
     Ok(Request {
@@ -66,7 +66,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         profile: profile.clone(),
         size_is_of_profile: given_gb.is_none(),
         plan,
-        keep: if args.keep { Keep::Yes } else { Keep::No },
+        keep: if args.place.keep { Keep::Yes } else { Keep::No },
         settings: BTreeMap::new(),
         fresh: Fresh::Nothing,
         is_sampled: true,
@@ -217,7 +217,7 @@ fn suites(args: &TargetArgs) -> Vec<String> {
 
 fn profile<'a>(catalog: &'a Catalog, args: &TargetArgs, suite: Option<&Suite>) -> Result<&'a Profile> {
     let of_suite = suite.and_then(|suite| suite.profile.as_deref());
-    catalog.profile(args.data.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
+    catalog.profile(args.place.data.profile.as_deref().or(of_suite).unwrap_or(DEFAULT_PROFILE))
 }
 
 /// The profile that a suite runs with if the user names none, and the nominal size.
@@ -234,7 +234,7 @@ pub fn of_suite<'a>(catalog: &'a Catalog, suite: &Suite) -> Result<(&'a Profile,
 fn size_of_suite(args: &TargetArgs, suite: Option<&Suite>) -> Option<f64> {
     let suite = suite?;
     let own = suite.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
-    let is_own = args.data.profile.as_ref().is_none_or(|profile| profile.eq_ignore_ascii_case(own));
+    let is_own = args.place.data.profile.as_ref().is_none_or(|profile| profile.eq_ignore_ascii_case(own));
     suite.size_gb.filter(|_| is_own)
 }
 

@@ -6,8 +6,8 @@ use super::document::{Block, Cell, Column, Digits, Document, HeatCell, HeatRow, 
 use super::format::json;
 use super::study::conditions;
 use super::{Input, Language, Report};
-use crate::analysis::interference::{Interference, Slowdown, interference, too_few};
-use crate::analysis::study::Known;
+use crate::analysis::interference::{Interference, Slowdown, interference};
+use crate::analysis::study::{Known, too_few};
 use crate::model::{Better, Status};
 
 /// Version of the JSON structure.

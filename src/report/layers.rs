@@ -8,8 +8,8 @@ use super::format::json;
 use super::study::conditions;
 use super::{Input, Language, Report, RunTests};
 use crate::analysis::layers::{LayerRow, Layers, WayRow, layers};
-use crate::analysis::study::{FEWEST_BLOCKS, Known};
-use crate::model::{Sentence, Status};
+use crate::analysis::study::{Known, too_few};
+use crate::model::Status;
 
 /// Version of the JSON structure.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -112,12 +112,7 @@ fn ways(language: Language, study: &Layers) -> Table {
 }
 
 fn way_cells(table: &mut Table, row: &WayRow) -> Vec<Cell> {
-    let too_few = || {
-        let sentence =
-            Sentence::new("{blocks} blocks can be used, {needed} are needed").with("blocks", row.blocks as u64);
-        sentence.with("needed", FEWEST_BLOCKS as u64)
-    };
-    let end = |of: fn(&Known) -> f64| row.us.as_ref().map(of).ok_or_else(too_few);
+    let end = |of: fn(&Known) -> f64| row.us.as_ref().map(of).ok_or_else(|| too_few(row.blocks));
     let ends = [end(|known| known.value), end(|known| known.low), end(|known| known.high)];
     let [us, low, high] = ends.map(|value| table.figure(value, FIGURE, row.verdict));
     let verdict = if row.us.is_some() { row.verdict } else { Status::Invalid };

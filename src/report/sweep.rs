@@ -7,7 +7,7 @@ use super::document::{Axis, Block, Cell, Chart, Column, Digits, Document, Point,
 use super::format::json;
 use super::study::conditions;
 use super::{Input, Language, Report};
-use crate::analysis::study::{FEWEST_BLOCKS, Known};
+use crate::analysis::study::{Known, too_few};
 use crate::analysis::sweep::{Curve, Plateau, PublishedCurve, Step, Tier, published, sweep};
 use crate::model::params::assignments;
 use crate::model::{Sentence, Status};
@@ -168,9 +168,7 @@ fn steps(language: Language, at: usize, curve: &Curve) -> Table {
 }
 
 fn step_cells(table: &mut Table, step: &Step) -> Vec<Cell> {
-    let why = Sentence::new("{blocks} blocks can be used, {needed} are needed");
-    let why = why.with("blocks", step.blocks as u64).with("needed", FEWEST_BLOCKS as u64);
-    let end = |of: fn(&Known) -> f64| step.us.as_ref().map(of).ok_or_else(|| why.clone());
+    let end = |of: fn(&Known) -> f64| step.us.as_ref().map(of).ok_or_else(|| too_few(step.blocks));
     let [us, low, high] = [end(|known| known.value), end(|known| known.low), end(|known| known.high)]
         .map(|value| table.figure(value, FIGURE, step.verdict));
     let unknown = |what: &'static str| move || Sentence::new(what);

@@ -26,6 +26,25 @@ pub struct DataArgs {
     pub seed: u32,
 }
 
+/// Which target, and how a private one is made.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PlaceArgs {
+    // Names, schemes and password sources are those of the engines that are compiled in.
+    #[arg(default_value = crate::cli::target::usual(), help = crate::cli::target::help())]
+    pub target: String,
+    #[command(flatten)]
+    pub data: DataArgs,
+    /// Directory with the binaries of a private server, or with the library of an engine that loads one
+    #[arg(long, value_name = "DIR")]
+    pub server_bin: Option<PathBuf>,
+    /// TCP port (on 127.0.0.1) of a private server [default: none, a Unix socket only; of 'layers' a free one]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// Keep the private server or file, and print how to connect
+    #[arg(long)]
+    pub keep: bool,
+}
+
 /// Which workloads.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SelectionArgs {

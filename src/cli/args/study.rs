@@ -1,30 +1,16 @@
 //! What the studies of blocks are told: `layers`, `interference`, `sweep`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::{DataArgs, NameArgs, OutputArgs, RunArgs, SelectionArgs, TargetArgs};
+use super::{NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs};
 use crate::cli::values::Seconds;
 use crate::model::AskedRamp;
 
 /// Target, blocks and output of a study.
 #[derive(Debug, Clone, Args)]
 pub struct StudyArgs {
-    // As of 'run'.
-    #[arg(default_value = crate::cli::target::usual(), help = crate::cli::target::help())]
-    pub target: String,
     #[command(flatten)]
-    pub data: DataArgs,
-    /// Directory with the binaries of a private server, or with the library of an engine that loads one
-    #[arg(long, value_name = "DIR")]
-    pub server_bin: Option<PathBuf>,
-    /// TCP port (on 127.0.0.1) of a private server
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub port: Option<u16>,
-    /// Keep the private server or file, and print how to connect
-    #[arg(long)]
-    pub keep: bool,
+    pub place: PlaceArgs,
     /// Numbers of jobs [default: the study's]
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<AskedRamp>,
@@ -48,11 +34,7 @@ impl StudyArgs {
     pub fn run(&self, suite: &str) -> RunArgs {
         RunArgs {
             target: TargetArgs {
-                target: self.target.clone(),
-                data: self.data.clone(),
-                server_bin: self.server_bin.clone(),
-                port: self.port,
-                keep: self.keep,
+                place: self.place.clone(),
                 selection: SelectionArgs { suite: vec![suite.to_string()], ..SelectionArgs::default() },
                 ..TargetArgs::default()
             },

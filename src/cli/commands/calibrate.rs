@@ -20,7 +20,7 @@ pub fn calibrate(context: &Context, args: &RunArgs) -> Result<()> {
     let mut args = args.clone();
     let place =
         target::Where { data_dir: paths::data_dir(None), server_bin: None, port: None, without_database: false };
-    let is_ours = !matches!(target::parse(&args.target.target, place)?.0, Target::Existing { .. });
+    let is_ours = !matches!(target::parse(&args.target.place.target, place)?.0, Target::Existing { .. });
     args.repeat = args.repeat.or(Some(BLOCKS));
     args.fresh = args.fresh.or(is_ours.then_some(FreshArg::Data));
     args.naming.label.push(Label { key: LABEL.0.into(), value: LABEL.1.into() });

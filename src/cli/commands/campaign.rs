@@ -8,7 +8,7 @@ use crate::analysis::trials::{Outcome, Row};
 use crate::campaign::trials::{self, Trials, TrialsEnded};
 use crate::campaign::{Campaign, Event, Request};
 use crate::catalog::Catalog;
-use crate::cli::args::{CampaignArgs, DataArgs, NameArgs, RunArgs, TargetArgs};
+use crate::cli::args::{CampaignArgs, DataArgs, NameArgs, PlaceArgs, RunArgs, TargetArgs};
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::values::{Label, Setting};
@@ -99,12 +99,15 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
     let data_dir = paths::data_dir(args.data.data_dir.as_ref());
     let run = RunArgs {
         target: TargetArgs {
-            target: target.clone(),
-            data: DataArgs {
-                data_dir: Some(data_dir.join(format!("campaign-{}", SIDES[at].to_ascii_lowercase()))),
-                ..args.data.clone()
+            place: PlaceArgs {
+                target: target.clone(),
+                data: DataArgs {
+                    data_dir: Some(data_dir.join(format!("campaign-{}", SIDES[at].to_ascii_lowercase()))),
+                    ..args.data.clone()
+                },
+                server_bin: server_bin.clone(),
+                ..PlaceArgs::default()
             },
-            server_bin: server_bin.clone(),
             selection: args.selection.clone(),
             without_database: true,
             ..TargetArgs::default()

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use crate::engine::cancel::Running;
 use crate::engine::remote::{
-    Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, hosts_by, no_account, no_road, on_loopback, own_account,
-    own_password, sessions_left, tls_by,
+    Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account, own_password,
+    sessions_left,
 };
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
@@ -161,21 +161,8 @@ impl MariaDatabase {
     }
 
     fn road(&self, transport: Transport) -> Result<Arc<Road<Config>>, EngineError> {
-        // The account of ours on a private server is one for both.
-        let plain = (self.is_ours && transport == Transport::Tls).then(|| self.road(Transport::Tcp)).transpose()?;
-        self.roads.get(transport, || {
-            let given = self.roads.given.as_ref();
-            let hosts = hosts_by(&given.config.hosts, transport);
-            let road = match (plain.as_deref(), hosts.is_empty()) {
-                (Some(plain), _) => plain.clone(),
-                (None, false) => Road { config: Config { hosts, ..given.config.clone() }, ..given.clone() },
-                (None, true) => self.other_road(transport)?,
-            };
-            // From the URL: the plain road has none.
-            let tls = tls_by(&given.config.tls, transport);
-            let road = Road { config: Config { tls, ..road.config }, ..road };
-            self.session_on(&road).map(|_| road)
-        })
+        let try_out = |road: &Road<Config>| self.session_on(road).map(drop);
+        self.roads.by(transport, self.is_ours, &|transport| self.other_road(transport), &try_out)
     }
 
     /// A road that the URL does not name: the server tells where it listens.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::options::ClientOptions;
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Tls, TlsMode, Url, bad_url as bad, from_env, not_empty, os_user, port_number, unknown_parameter,
+    Host, Reach, Tls, TlsMode, Url, bad_url as bad, from_env, not_empty, os_user, port_number, unknown_parameter,
 };
 use crate::error::quote;
 use crate::model::PasswordSources;
@@ -59,6 +59,18 @@ impl Config {
             parts.parameter(&name, value)?;
         }
         parts.finish(options)
+    }
+}
+
+impl Reach for Config {
+    fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+    fn tls(&self) -> &Tls {
+        &self.tls
+    }
+    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
+        Config { hosts, tls, ..self.clone() }
     }
 }
 

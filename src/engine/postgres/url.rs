@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Tls, TlsMode, Url, bad_url as bad, from_env, in_home, os_user, port_number, unknown_parameter,
+    Host, Reach, Tls, TlsMode, Url, bad_url as bad, from_env, in_home, os_user, port_number, unknown_parameter,
 };
 use crate::error::quote;
 use crate::model::PasswordSources;
@@ -67,6 +67,18 @@ impl Config {
             parts.parameter(&name, value)?;
         }
         parts.finish()
+    }
+}
+
+impl Reach for Config {
+    fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+    fn tls(&self) -> &Tls {
+        &self.tls
+    }
+    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self {
+        Config { hosts, tls, ..self.clone() }
     }
 }
 

@@ -22,7 +22,7 @@ pub(in crate::engine) use connect::{CONNECT_TIMEOUT, Host, broken, first_that_an
 pub(in crate::engine) use files::{directory, in_home, private_text};
 pub(in crate::engine) use password::Passwords;
 pub(in crate::engine) use roads::{
-    Road, Roads, TCP_ACCOUNT, hosts_by, no_account, no_road, on_loopback, own_account, own_password, tls_by,
+    Reach, Road, Roads, TCP_ACCOUNT, no_account, no_road, on_loopback, own_account, own_password,
 };
 pub(in crate::engine) use sessions::sessions_left;
 pub(in crate::engine) use stream::Stream;

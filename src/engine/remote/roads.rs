@@ -26,6 +26,14 @@ pub(in crate::engine) struct Road<C> {
     pub passwords: Arc<Passwords>,
 }
 
+/// What a road needs of a client's configuration.
+pub(in crate::engine) trait Reach: Clone {
+    fn hosts(&self) -> &[Host];
+    fn tls(&self) -> &Tls;
+    /// The same by these hosts, encrypted so.
+    fn reaching(&self, hosts: Vec<Host>, tls: Tls) -> Self;
+}
+
 /// The road that a database was opened by, and others, each found when it is asked for first.
 pub(in crate::engine) struct Roads<C> {
     pub given: Arc<Road<C>>,
@@ -41,7 +49,7 @@ impl<C> Roads<C> {
     ///
     /// # Errors
     /// Those of `find`: there is none.
-    pub(in crate::engine) fn get(
+    fn get(
         &self,
         transport: Transport,
         find: impl FnOnce() -> Result<Road<C>, EngineError>,
@@ -64,14 +72,45 @@ impl<C> Roads<C> {
     }
 }
 
+impl<C: Reach> Roads<C> {
+    /// The road of a transport: by the URL's hosts, else the one that `other` finds, if it lets `try_out` through. On a private
+    /// server of ours (`is_ours`) the encrypted road is the plain one, encrypted: the account is one for both.
+    ///
+    /// # Errors
+    /// Those of `other` and `try_out`.
+    pub(in crate::engine) fn by(
+        &self,
+        transport: Transport,
+        is_ours: bool,
+        other: &dyn Fn(Transport) -> Result<Road<C>, EngineError>,
+        try_out: &dyn Fn(&Road<C>) -> Result<(), EngineError>,
+    ) -> Result<Arc<Road<C>>, EngineError> {
+        let is_above = is_ours && transport == Transport::Tls;
+        let plain = is_above.then(|| self.by(Transport::Tcp, is_ours, other, try_out)).transpose()?;
+        self.get(transport, || {
+            let given = self.given.as_ref();
+            let hosts = hosts_by(given.config.hosts(), transport);
+            let road = match (plain.as_deref(), hosts.is_empty()) {
+                (Some(plain), _) => plain.clone(),
+                (None, false) => Road { config: given.config.reaching(hosts, Tls::default()), ..given.clone() },
+                (None, true) => other(transport)?,
+            };
+            // From the URL: the plain road has none.
+            let tls = tls_by(given.config.tls(), transport);
+            let road = Road { config: road.config.reaching(road.config.hosts().to_vec(), tls), ..road };
+            try_out(&road).map(|()| road)
+        })
+    }
+}
+
 /// Those of the hosts that are reached over this transport.
-pub(in crate::engine) fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
+fn hosts_by(hosts: &[Host], transport: Transport) -> Vec<Host> {
     let is_socket = |host: &&Host| matches!(host, Host::Socket(_)) == (transport == Transport::Socket);
     hosts.iter().filter(is_socket).cloned().collect()
 }
 
 /// What a transport makes of the encryption that a URL asks for.
-pub(in crate::engine) fn tls_by(given: &Tls, transport: Transport) -> Tls {
+fn tls_by(given: &Tls, transport: Transport) -> Tls {
     let mode = match transport {
         Transport::Tcp => TlsMode::Disable,
         Transport::Tls => given.mode.max(TlsMode::Require),
