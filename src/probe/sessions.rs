@@ -137,16 +137,19 @@ impl Sessions {
         fs::read_to_string(format!("/proc/{}/task/{thread}/syscall", self.server?)).ok()
     }
 
+    /// What a thread did before the server was asked counts: the question itself takes processors from the jobs, and while it is
+    /// answered their reads end.
     fn seen(&self, row: Row, before: &HashMap<u32, String>) -> Seen {
-        let thread = row.thread.and_then(|thread| Some((thread, self.call(thread)?)));
-        let Some((call, (thread, text))) = thread.and_then(|found| Some((Call::read(&found.1)?, found))) else {
+        let at_begin = row.thread.and_then(|thread| before.get(&thread).cloned());
+        let now = || row.thread.and_then(|thread| self.call(thread));
+        let Some((call, text)) = at_begin.clone().or_else(now).and_then(|text| Some((Call::read(&text)?, text))) else {
             return match row.idle {
                 true => Seen::Idle,
                 false => event(row.class, row.event, row.activity.unwrap_or(Activity::Other), row.id.is_none()),
             };
         };
         // The same call with the same arguments: the thread stood in it while the server was asked.
-        let stood = call != Call::None && before.get(&thread) == Some(&text);
+        let stood = call == Call::Futex && at_begin.is_some() && now() == at_begin;
         let file = || self.file(&text).unwrap_or_default();
         with_call(row, call, stood, &file, &self.log_file)
     }
@@ -232,7 +235,7 @@ impl Call {
     }
 }
 
-/// What a thread does in the kernel says whether its session works or waits. The server was asked a moment before: that a stage
+/// What a thread does in the kernel says whether its session works or waits. The server is asked a moment later: that a stage
 /// waits for a latch is only said if the thread `stood` in one call meanwhile. `file` is the one that the call is about.
 fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_file: &str) -> Seen {
     let background = row.id.is_none();

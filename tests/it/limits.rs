@@ -2,12 +2,13 @@
 //! else a busy machine adds.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use dbdyno::server::{self, PrivateServer};
+use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
 use crate::leftovers::Directory;
@@ -17,11 +18,17 @@ const LINE: &str = "--warmup 300ms --format json --quiet";
 /// Between what a server says and when its client hears it.
 const SLOW_NETWORK: Duration = Duration::from_millis(3);
 
+/// File that makes a device slow.
+const SLOW: &str = "slow";
+
 /// An engine and its socket within the directory of a private server.
 #[derive(Clone, Copy)]
 struct Kind {
     engine: &'static str,
     socket: &'static str,
+    /// The server's program, and the one that makes its files.
+    program: &'static str,
+    installer: &'static str,
     /// Smallest caches, and the smallest log.
     small_cache: &'static [(&'static str, &'static str)],
     small_log: &'static [(&'static str, &'static str)],
@@ -33,6 +40,8 @@ const KINDS: [Kind; 2] = [
     Kind {
         engine: "postgres",
         socket: "dbdyno-postgres/socket/.s.PGSQL.5432",
+        program: "postgres",
+        installer: "initdb",
         small_cache: &[("shared_buffers", "1MB"), ("track_io_timing", "on")],
         small_log: &[
             ("max_wal_size", "32MB"),
@@ -45,6 +54,8 @@ const KINDS: [Kind; 2] = [
     Kind {
         engine: "mariadb",
         socket: "dbdyno-mariadb/socket/mariadb.sock",
+        program: "mariadbd",
+        installer: "mariadb-install-db",
         small_cache: &[("innodb_buffer_pool_size", "8M"), ("innodb_flush_method", "O_DIRECT")],
         small_log: &[("innodb_log_file_size", "4M"), ("innodb_buffer_pool_size", "64M")],
         relaxed: &[("innodb_flush_log_at_trx_commit", "0"), ("innodb_buffer_pool_size", "8M")],
@@ -71,9 +82,34 @@ struct Bench {
 
 impl Bench {
     fn new(kind: Kind, settings: &[(&str, &str)]) -> Bench {
-        let home = directory();
-        let server = server::start(kind.engine, &start_options(home.path(), settings)).unwrap();
+        Bench::with(kind, directory(), settings, None)
+    }
+
+    fn with(kind: Kind, home: Directory, settings: &[(&str, &str)], server_bin: Option<PathBuf>) -> Bench {
+        let options = StartOptions { server_bin, ..start_options(home.path(), settings) };
+        let server = server::start(kind.engine, &options).unwrap();
         Bench { kind, desk: Desk::new(), server, home }
+    }
+
+    /// A server on a device that becomes slow when the file of this name is in its home; on a fast one with busy processors reads
+    /// are next to nothing.
+    fn on_a_slow_device(kind: Kind, settings: &[(&str, &str)]) -> Bench {
+        let home = directory();
+        let programs = home.path().join("programs");
+        let (library, wrapped) = (home.path().join("slow_reads.so"), programs.join(kind.program));
+        std::fs::create_dir(&programs).unwrap();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/slow_reads.c");
+        let built = Command::new("cc").args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(source).status();
+        assert!(built.unwrap().success());
+        let real = installed(kind.program);
+        let slow = home.path().join(SLOW).display().to_string();
+        let library = library.display();
+        let text = format!("#!/bin/sh\nSLOW_READS='{slow}' LD_PRELOAD='{library}' exec {} \"$@\"\n", real.display());
+        std::fs::write(&wrapped, text).unwrap();
+        std::fs::set_permissions(&wrapped, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let installer = installed(kind.installer);
+        std::os::unix::fs::symlink(&installer, programs.join(kind.installer)).unwrap();
+        Bench::with(kind, home, settings, Some(programs))
     }
 
     fn line(&self, url: &str, options: &str) -> String {
@@ -144,6 +180,14 @@ impl Drop for Busy {
             let _ = process.wait();
         }
     }
+}
+
+/// Where a program of a server that a distribution's package installed is.
+fn installed(program: &str) -> PathBuf {
+    let packages =
+        std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
+    let found = packages.chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from)).map(|dir| dir.join(program));
+    found.filter(|path| path.exists()).last().unwrap_or_else(|| panic!("{program} is not installed"))
 }
 
 /// A workload of our own: every job updates the same row and holds it for some milliseconds.
@@ -362,8 +406,11 @@ fn a_job_by_itself_and_many_use_up_processors_unless_others_have_them() {
 #[test]
 fn a_cache_that_is_too_small_makes_jobs_wait_for_reads() {
     for kind in KINDS {
-        let bench = Bench::new(kind, kind.small_cache);
-        bench.finds("read", "--workload STO-RANDOM --jobs 2 --size 0.05");
+        let bench = Bench::on_a_slow_device(kind, kind.small_cache);
+        let url = bench.server.url();
+        bench.desk.run(&format!("load {url} --size 0.02 --quiet")).ok();
+        std::fs::write(bench.home.path().join(SLOW), "").unwrap();
+        bench.finds("read", "--workload STO-RANDOM --jobs 2 --size 0.02");
     }
 }
 
