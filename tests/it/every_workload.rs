@@ -58,12 +58,16 @@ fn postgres_runs_every_workload_in_both_drives_and_its_counters_agree() {
     on_private_server("postgres", None, &settings, |_| true);
 }
 
-const OF_MARIADB: [(&str, &str); 9] = [
+const OF_MARIADB: [(&str, &str); 12] = [
     ("innodb_buffer_pool_size", "24M"),
     // By its default InnoDB would keep all of so small a pool free.
     ("innodb_lru_scan_depth", "100"),
     ("aria_pagecache_buffer_size", "16M"),
     ("innodb_log_file_size", "32M"),
+    // What tests leave to write is written soon, and rows are sorted, not fetched again in their order.
+    ("innodb_io_capacity", "10000"),
+    ("innodb_io_capacity_max", "20000"),
+    ("max_length_for_sort_data", "4096"),
     ("performance_schema", "off"),
     ("innodb_stats_auto_recalc", "off"),
     ("loose_rocksdb_block_cache_size", "16M"),
