@@ -375,23 +375,42 @@ pub fn sweep_input() -> Input {
 fn a_growing_active_set_leaves_the_cache_by_the_servers_own_counters() {
     for kind in &PRIVATE {
         let desk = Desk::new();
-        let line = format!("sweep {} --size 0.5 --blocks 1 --warmup 500ms --duration 200ms --quiet", kind.engine);
-        let document = desk.run(&format!("{line} --format json")).ok().json();
+        let sweep = |warmup: &str| {
+            let line = format!("sweep {} --size 0.5 --blocks 1 --warmup {warmup} --duration 200ms", kind.engine);
+            desk.run(&format!("{line} --quiet --format json")).ok().json()
+        };
+        let mut document = sweep("500ms");
+        if !all_curves(&document, leaves_the_cache) {
+            // On a busy machine the cache may not be filled so soon.
+            document = sweep("3s");
+        }
         let curves = document["studies"][0]["curves"].as_array().unwrap();
         assert_eq!(curves.iter().map(|curve| &curve["evicted"]).collect::<Vec<_>>(), [false, true], "{document:#}");
-        for curve in curves {
-            let steps = curve["steps"].as_array().unwrap();
-            let number = |step: &Value, name: &str| step[name].as_f64().unwrap_or_else(|| panic!("{name}: {step:#}"));
-            let [first, last] = [&steps[0], &steps[steps.len() - 1]];
-            // The profile's cache has 64 MB, the table 150.
-            assert!(steps.len() >= 10 && number(first, "active_mb") < 6.0, "{curve:#}");
-            assert!((120.0..200.0).contains(&number(last, "active_mb")), "{curve:#}");
-            let misses = |step: &Value| number(step, "misses_per_op");
-            assert!(misses(last) > 0.3 && misses(last) > misses(first) + 0.2, "{first:#} {last:#}");
-        }
+        // The profile's cache has 64 MB, the table 150.
+        let covers = |steps: &[Value]| {
+            let mb = |step: Option<&Value>| number(step.unwrap(), "active_mb");
+            steps.len() >= 10 && mb(steps.first()) < 6.0 && (120.0..200.0).contains(&mb(steps.last()))
+        };
+        assert!(all_curves(&document, covers), "{document:#}");
+        assert!(all_curves(&document, leaves_the_cache), "{document:#}");
         assert_eq!(desk.run("report sweep --format json").ok().json(), document);
         assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     }
+}
+
+fn all_curves(document: &Value, is: impl Fn(&[Value]) -> bool) -> bool {
+    let curves = document["studies"][0]["curves"].as_array().unwrap();
+    curves.iter().all(|curve| is(curve["steps"].as_array().unwrap()))
+}
+
+fn leaves_the_cache(steps: &[Value]) -> bool {
+    let misses = |step: Option<&Value>| number(step.unwrap(), "misses_per_op");
+    let (first, last) = (misses(steps.first()), misses(steps.last()));
+    last > 0.3 && last > first + 0.2
+}
+
+fn number(step: &Value, name: &str) -> f64 {
+    step[name].as_f64().unwrap_or_else(|| panic!("{name}: {step:#}"))
 }
 
 #[test]
