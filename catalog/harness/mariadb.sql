@@ -3,7 +3,7 @@
 --
 -- A workload whose ops do not commit gets the block "function": a procedure with the loop in it, one call per slice, which
 -- ends with one row of results (a function of MariaDB can return one value only). Ops run in bursts: one timed op, then
--- stride - 1 ops without a look at the clock (the longest such burst is told), and so on; as in the other engines' harness. Two things are MariaDB's own:
+-- stride - 1 ops without a look at the clock (the longest burst is told, from the end of the one before: a stall between two counts), and so on; as in the other engines' harness. Two things are MariaDB's own:
 -- now(6) stands still within a routine, sysdate(6) does not; and samples are collected in a short binary string, because
 -- every longer value is copied (and text checked) several times at every assignment: that cost 50 us per sample.
 --
@@ -35,7 +35,7 @@ begin
   declare v_op bigint default 0;
   declare v_burst bigint default 1;
   declare v_timed bool default true;
-  declare v_begin, v_before, v_now datetime(6);
+  declare v_begin, v_last, v_before, v_now datetime(6);
   declare v_elapsed_us bigint default 0;
   declare v_samples int default 0;
   declare v_chunk varbinary(1000) default '';
@@ -45,6 +45,7 @@ begin
   set v_begin = sysdate(6);
   set v_now = v_begin;
   while v_burst > 0 do
+    set v_last = v_now;
     set v_before = if(p_stride = 1, v_now, sysdate(6));
     set v_op = v_burst;
     repeat
@@ -56,9 +57,10 @@ begin
     set v_now = sysdate(6);
     set v_ops = v_ops + v_burst;
     set v_elapsed_us = timestampdiff(microsecond, v_begin, v_now);
-    if not v_timed then
-      set v_longest_us = greatest(v_longest_us, timestampdiff(microsecond, v_before, v_now));
-    elseif v_samples < 65536 then
+    if p_stride > 1 then
+      set v_longest_us = greatest(v_longest_us, timestampdiff(microsecond, v_last, v_now));
+    end if;
+    if v_timed and v_samples < 65536 then
       set v_samples = v_samples + 1;
       set v_chunk = concat(v_chunk, timestampdiff(microsecond, v_before, v_now), ' ');
       if length(v_chunk) > 900 then

@@ -6,7 +6,7 @@
 -- slice allows at the mean op time seen so far, so that slow ops keep the deadline whatever the stride is.
 -- Where every op is timed the end of one is the start of the next. Where some are, the clock is read right before a
 -- timed op too: the bookkeeping between bursts takes longer than a short op and would be taken for its time.
--- Of the bursts that are not timed the longest is told: a stall seldom meets a timed op.
+-- The longest burst is told, from the end of the one before: a stall seldom meets a timed op, and the bookkeeping takes time, too.
 -- The array of samples grows by array_append onto itself, which PL/pgSQL does in place.
 --
 -- What a body may use: p_job, p_jobs, v_seed (state of the key generator, already advanced for this op), v_rows,
@@ -23,6 +23,7 @@ declare
   v_burst int := 1;
   v_timed boolean := true;
   v_begin timestamptz;
+  v_last timestamptz;
   v_before timestamptz;
   v_now timestamptz;
   v_elapsed_us float8 := 0;
@@ -34,6 +35,7 @@ begin
   v_begin := clock_timestamp();
   v_now := v_begin;
   while v_burst > 0 loop
+    v_last := v_now;
     v_before := case when p_stride = 1 then v_now else clock_timestamp() end;
     for v_op in 1..v_burst loop
       v_seed := v_seed * 48271 % 2147483647;
@@ -42,9 +44,10 @@ begin
     v_now := clock_timestamp();
     v_ops := v_ops + v_burst;
     v_elapsed_us := date_part('epoch', v_now - v_begin) * 1e6;
-    if not v_timed then
-      v_longest := greatest(v_longest, v_now - v_before);
-    elsif v_samples < 65536 then
+    if p_stride > 1 then
+      v_longest := greatest(v_longest, v_now - v_last);
+    end if;
+    if v_timed and v_samples < 65536 then
       v_samples := v_samples + 1;
       v_samples_us := array_append(v_samples_us, date_part('epoch', v_now - v_before) * 1e6);
     end if;
