@@ -42,6 +42,8 @@ struct Side {
 
 /// An experiment that can be carried out.
 struct Trying {
+    /// The test that is explained.
+    result: TestResult,
     limiter: Limiter,
     experiment: Experiment,
     sides: [Side; 2],
@@ -110,7 +112,13 @@ fn planned(
         let experiment = limiter::experiment(result, limiter);
         match changes(campaign, platform, record, (selection, result), (limiter, &experiment)) {
             Ok((changed, sides)) => {
-                return Some(Ok(Trying { limiter: limiter.clone(), experiment, sides, changed }));
+                return Some(Ok(Trying {
+                    result: result.clone(),
+                    limiter: limiter.clone(),
+                    experiment,
+                    sides,
+                    changed,
+                }));
             }
             Err(why) => first = first.or(Some(Err(Box::new(not_tried(limiter, experiment, why))))),
         }
@@ -278,9 +286,11 @@ impl Trying {
 
     fn explained(self, seen: Seen, rule: &Rule, missing: Option<Sentence>) -> Explained {
         let (span, outcome) = (seen.blocks.span(rule), self.outcome(&seen, rule));
+        let forecast = foretold(&self.result, &self.limiter, &seen.shares[0]);
         let [share_before, share_after] = seen.shares.map(|shares| median(&shares));
         Explained {
             changed: self.changed,
+            forecast,
             ratio: seen.blocks.ratio(),
             low: span.map(|span| span.low),
             high: span.map(|span| span.high),
@@ -296,7 +306,8 @@ impl Trying {
 
     fn outcome(&self, seen: &Seen, rule: &Rule) -> ForecastOutcome {
         let span = seen.blocks.span(rule).map(|span| (span.low, span.high));
-        self.experiment.gain.map_or(ForecastOutcome::Undecided, |gain| limiter::judge_forecast(gain, span))
+        let foretold = foretold(&self.result, &self.limiter, &seen.shares[0]);
+        foretold.map_or(ForecastOutcome::Undecided, |gain| limiter::judge_forecast(gain, span))
     }
 
     fn block(
@@ -369,6 +380,13 @@ impl Seen {
     }
 }
 
+/// The gain that is foretold from the cause's shares of the time in all trials before the change: the samples of one test alone say
+/// too little of a cause that takes nearly all of its time.
+fn foretold(result: &TestResult, limiter: &Limiter, shares: &[f64]) -> Option<f64> {
+    let share = median(shares).or(limiter.share);
+    limiter::experiment(result, &Limiter { share, ..limiter.clone() }).gain
+}
+
 /// What is said against a trial as a rate: what a workload claims to stress is what the experiment takes away.
 fn verdict(trial: &TestResult) -> Verdict {
     let counts =
@@ -405,6 +423,14 @@ mod tests {
             }
         }
         assert!(count >= 8 * catalog.profiles().len(), "{count}");
+    }
+
+    #[test]
+    fn a_gain_is_foretold_from_the_trials_before_the_change() {
+        let (result, cause) = (crate::analysis::fixture::result(), limiter::Cause::LogSync);
+        let limiter = Limiter { cause, share: Some(0.98), evidence: Sentence::default() };
+        let gain = |shares: &[f64]| foretold(&result, &limiter, shares).unwrap();
+        assert!((gain(&[0.5, 0.9, 0.75]) - 4.0).abs() < 1e-9 && (gain(&[]) - 50.0).abs() < 1e-9);
     }
 
     #[test]
