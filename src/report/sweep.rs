@@ -62,7 +62,9 @@ impl Report for SweepReport {
 }
 
 fn section(language: Language, at: usize, name: &str, curves: &[Curve]) -> Section {
-    let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Drawing(chart(language, at, curves))];
+    let drawn = Some(chart(language, at, curves)).filter(|chart| chart.series.iter().any(|one| !one.points.is_empty()));
+    let mut blocks = vec![Block::Paragraph(language.phrase(HOW_TO_READ))];
+    blocks.extend(drawn.map(Block::Drawing));
     for curve in curves {
         blocks.push(Block::Table(plateaus(language, at, curve)));
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dbdyno::model::{Beside, Drive, LatencySummary, PartFigures, Reason, ReasonCode, Status, TestResult, Verdict};
+use dbdyno::report::document::Block;
 use dbdyno::report::{FORMATS, Format, Input, Language, Options, REPORTS, Report, RunTests};
 use serde_json::{Value, json};
 
@@ -369,6 +370,19 @@ pub fn sweep_input() -> Input {
         tests.push(test);
     }
     Input { runs: vec![RunTests { run: fixture::run(), tests: fixture::as_tests(tests) }], ..Input::default() }
+}
+
+#[test]
+fn a_sweep_of_too_few_blocks_has_tables_and_no_empty_chart() {
+    let mut input = sweep_input();
+    let drawings = |input: &Input| {
+        let sections = report("sweep").build(input).sections;
+        sections.iter().flat_map(|section| &section.blocks).filter(|block| matches!(block, Block::Drawing(_))).count()
+    };
+    assert_eq!(drawings(&input), 1);
+    let whole = input.runs[0].tests.len();
+    input.runs[0].tests.truncate(whole / 2);
+    assert_eq!(drawings(&input), 0);
 }
 
 #[test]
