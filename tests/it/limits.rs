@@ -167,8 +167,16 @@ struct Busy(Vec<Child>);
 
 impl Busy {
     fn new() -> Busy {
-        let count = 2 * std::thread::available_parallelism().unwrap().get();
-        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
+        Busy::on(&["env"], 2 * std::thread::available_parallelism().unwrap().get())
+    }
+
+    /// So many, each started by this command.
+    fn on(starter: &[&str], count: usize) -> Busy {
+        let spin = || {
+            let mut command = Command::new(starter[0]);
+            command.args(&starter[1..]).args(["sh", "-c", "while :; do :; done"]);
+            command.stdin(Stdio::null()).spawn().unwrap()
+        };
         Busy((0..count).map(|_| spin()).collect())
     }
 }
@@ -424,17 +432,29 @@ fn a_log_that_is_too_small_makes_checkpoints_follow_one_another() {
 
 #[test]
 fn sessions_wait_for_a_client_without_processors() {
+    let processor = first_processor();
     for kind in KINDS {
         let bench = Bench::new(kind, &[]);
-        let _busy = Busy::new();
-        let line = bench.line(&bench.server.url(), "--workload SRV-QUERY1 --drive client --jobs 4");
+        let url = bench.server.url();
+        bench.desk.run(&format!("load {url} --size 0.01 --quiet")).ok();
+        // The client has a tenth of one processor; the server has the others.
+        let _busy = Busy::on(&["taskset", "-c", &processor], 1);
+        let line = bench.line(&url, "--workload SRV-QUERY1 --drive client --jobs 4");
         let wanted = bench.desk.command(&line);
-        let mut nice = Command::new("nice");
-        nice.args(["-n", "19"]).arg(wanted.get_program()).args(wanted.get_args());
-        nice.env_clear().envs(wanted.get_envs().filter_map(|(name, value)| Some((name, value?)))).stdin(Stdio::null());
-        let found = causes(&finished(nice, &line));
+        let mut pinned = Command::new("taskset");
+        pinned.args(["-c", &processor, "nice", "-n", "10"]).arg(wanted.get_program()).args(wanted.get_args());
+        let inherited = wanted.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        pinned.env_clear().envs(inherited).stdin(Stdio::null());
+        let found = causes(&finished(pinned, &line));
         assert!(is_among(&found, &["client"]), "{}: {found:#?}", kind.engine);
     }
+}
+
+/// Number of a processor that we may use.
+fn first_processor() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    list.split([',', '-']).next().unwrap().to_string()
 }
 
 #[test]
