@@ -35,7 +35,7 @@ begin
   declare v_op bigint default 0;
   declare v_burst bigint default 1;
   declare v_timed bool default true;
-  declare v_begin, v_last, v_before, v_now datetime(6);
+  declare v_begin, v_previous, v_before, v_now datetime(6);
   declare v_elapsed_us bigint default 0;
   declare v_samples int default 0;
   declare v_chunk varbinary(1000) default '';
@@ -45,7 +45,7 @@ begin
   set v_begin = sysdate(6);
   set v_now = v_begin;
   while v_burst > 0 do
-    set v_last = v_now;
+    set v_previous = v_now;
     set v_before = if(p_stride = 1, v_now, sysdate(6));
     set v_op = v_burst;
     repeat
@@ -58,7 +58,7 @@ begin
     set v_ops = v_ops + v_burst;
     set v_elapsed_us = timestampdiff(microsecond, v_begin, v_now);
     if p_stride > 1 then
-      set v_longest_us = greatest(v_longest_us, timestampdiff(microsecond, v_last, v_now));
+      set v_longest_us = greatest(v_longest_us, timestampdiff(microsecond, v_previous, v_now));
     end if;
     if v_timed and v_samples < 65536 then
       set v_samples = v_samples + 1;

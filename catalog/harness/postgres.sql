@@ -23,7 +23,7 @@ declare
   v_burst int := 1;
   v_timed boolean := true;
   v_begin timestamptz;
-  v_last timestamptz;
+  v_previous timestamptz;
   v_before timestamptz;
   v_now timestamptz;
   v_elapsed_us float8 := 0;
@@ -35,7 +35,7 @@ begin
   v_begin := clock_timestamp();
   v_now := v_begin;
   while v_burst > 0 loop
-    v_last := v_now;
+    v_previous := v_now;
     v_before := case when p_stride = 1 then v_now else clock_timestamp() end;
     for v_op in 1..v_burst loop
       v_seed := v_seed * 48271 % 2147483647;
@@ -45,7 +45,7 @@ begin
     v_ops := v_ops + v_burst;
     v_elapsed_us := date_part('epoch', v_now - v_begin) * 1e6;
     if p_stride > 1 then
-      v_longest := greatest(v_longest, v_now - v_last);
+      v_longest := greatest(v_longest, v_now - v_previous);
     end if;
     if v_timed and v_samples < 65536 then
       v_samples := v_samples + 1;

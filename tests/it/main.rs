@@ -22,6 +22,7 @@ mod docs;
 mod duckdb;
 mod durability;
 mod engine_contract;
+mod every_suite;
 mod every_workload;
 mod export_sql;
 mod faults;

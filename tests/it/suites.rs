@@ -1,13 +1,14 @@
-//! The published suites: their tests against the publications, and runs from end to end.
+//! The published suites: their tests against the publications. `every_suite` runs them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use dbdyno::catalog::{Catalog, SuiteEntry};
 use dbdyno::model::rows::table_rows;
 use dbdyno::model::{Expr, Ramp};
 use serde_json::Value;
 
-use crate::support::{Desk, assert_run_schema};
+use crate::every_suite::PUBLISHED;
+use crate::support::Desk;
 
 fn tests(suite: &str) -> Vec<SuiteEntry> {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
@@ -177,41 +178,4 @@ fn a_suite_is_shown_with_what_its_tests_correspond_to() {
     assert_eq!(of("orabench")["entries"][0]["corresponds_to"], "CPU-LOOP");
     desk.run("show suite orabensh").fails(2, &["did you mean orabench"]);
     desk.run("run --suite orabench --time-scale 0").fails(2, &["--time-scale: 0.0 is not a valid factor"]);
-}
-
-const PUBLISHED: [&str; 3] = ["orabench", "benchware", "peakmarks"];
-
-/// One run of all published suites at one job, as short as their rules allow: every test that was planned ran without
-/// failure, and the tests of a publication show their codes.
-fn run_all(target: &str) {
-    let desk = Desk::new();
-    let suites: String = PUBLISHED.iter().map(|suite| format!(" --suite {suite}")).collect();
-    let line = format!("run {target}{suites} --size 0.05 --time-scale 0.00002 --jobs 1 --quiet --format json");
-    let document: Value = desk.run(&line).ok().json();
-    assert_run_schema(&document);
-    let run = document["tests"].as_array().unwrap();
-    assert!(run.len() >= 60, "{target}: {} tests", run.len());
-    for test in run {
-        let reasons = test["verdict"]["reasons"].to_string();
-        assert!(!reasons.contains("\"failed\""), "{target} {} {}: {reasons}", test["asked_as"], test["workload"]);
-    }
-    let coded: BTreeSet<&str> = run.iter().filter_map(|test| test["asked_as"].as_str()).collect();
-    for code in ["T111", "T331", "T426", "T716", "T816", "SRV-31", "STO-41", "TP-MIXED2"] {
-        assert!(coded.contains(code), "{target}: no {code} in {coded:?}");
-    }
-}
-
-#[test]
-fn the_published_suites_run_on_sqlite() {
-    run_all("sqlite");
-}
-
-#[test]
-fn the_published_suites_run_on_postgres() {
-    run_all("postgres");
-}
-
-#[test]
-fn the_published_suites_run_on_mariadb() {
-    run_all("mariadb");
 }
