@@ -1,5 +1,6 @@
 //! Analysis: from what a test counted to KPMs, report columns, ramps and verdicts. Pure functions, no I/O.
 
+pub mod capacity;
 pub mod claims;
 pub mod compare;
 pub mod contract;

@@ -13,7 +13,7 @@ use crate::model::{Better, Kpm, Ramp, Status, Test, Verdict};
 use crate::stats::scaling;
 
 /// A step of an automatic ramp must bring this much more throughput than the best so far.
-const WORTHWHILE_GAIN: f64 = 0.05;
+pub(super) const WORTHWHILE_GAIN: f64 = 0.05;
 /// Steps in a row without such a gain that end the ramp.
 const VAIN_STEPS: usize = 2;
 

@@ -118,6 +118,9 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare runs with the first one: what differs, ratios with intervals, findings (--format text|markdown|html|csv|json)
     Compare(CompareArgs),
+    /// Does a platform do what is needed: at which jobs, with what headroom, and what ends first; of several platforms the smallest
+    /// and the cheapest that does (--format as of reports). Exits with 1 if none is known to
+    Capacity(CapacityArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
     /// Write the workloads of an engine as plain scripts for its own client
@@ -274,6 +277,26 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub limit: LimitArgs,
     /// Licences and prices of a platform (TOML, docs/price.md): ratios per price and licence; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub price: Vec<PathBuf>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+/// Arguments of `capacity`.
+#[derive(Debug, Args)]
+pub struct CapacityArgs {
+    /// Ids, names or 'last': the platforms
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// What is needed: WORKLOAD RATE UNIT, then parameters and a promise, as "TP-LIGHT 8000 tps update_pct=20 p99<5ms"; several
+    /// are needed at once
+    #[arg(long, value_name = "NEED", required_unless_present = "needs", allow_hyphen_values = true)]
+    pub need: Vec<String>,
+    /// Needs as [[need]] with workload, rate, unit, params and promise (TOML); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub needs: Vec<PathBuf>,
+    /// Licences and prices of a platform (docs/price.md): which is the cheapest; may be repeated
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
     #[command(flatten)]

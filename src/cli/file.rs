@@ -1,7 +1,7 @@
 //! Files that commands write: never the results file, and whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,31 @@ use super::context::Context;
 use super::paths;
 use crate::error::{Error, Kind, Result};
 use crate::store::files_of;
+
+/// What people write by hand has some hundred bytes; what never ends has more.
+const MOST_BYTES: u64 = 1_000_000;
+
+/// Reads a file that people write by hand; `what` it is too large for is named: `for a price list`.
+///
+/// # Errors
+/// Of usage, with the file.
+pub fn read_small(path: &Path, what: &str) -> Result<String> {
+    let unreadable = |why: &str| {
+        Error::usage(path.display().to_string(), format!("cannot be read: {why}")).advise("name a text file")
+    };
+    let mut text = String::new();
+    match File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text)) {
+        Err(error) => Err(unreadable(&error.to_string())),
+        Ok(count) if count as u64 > MOST_BYTES => Err(unreadable(&format!("it is too large {what}"))),
+        Ok(_) => Ok(text),
+    }
+}
+
+/// `file:line` of a byte of its text.
+pub fn line_of(path: &Path, text: &str, offset: usize) -> String {
+    let line = 1 + text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count();
+    format!("{}:{line}", path.display())
+}
 
 /// Writes a file.
 ///

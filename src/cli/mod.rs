@@ -60,6 +60,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Check(args) => commands::check::check(&context, &args),
         Command::Runs { what } => commands::runs::runs(&context, &what),
         Command::Report(args) => commands::report::report(&context, &args),
+        Command::Capacity(args) => commands::capacity::capacity(&context, &args),
         Command::Compare(args) => commands::compare::compare(&context, &args),
         Command::Overhead(args) => commands::overhead::overhead(&context, &args),
         Command::ExportSql(args) => commands::export_sql::export(&context, &args),

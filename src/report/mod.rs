@@ -3,6 +3,7 @@
 //! A report measures nothing and opens no database. Adding one: one file here and one line in [`REPORTS`].
 
 pub mod about;
+pub mod capacity;
 pub mod catalogue;
 pub mod columns;
 pub mod compare;
@@ -40,6 +41,7 @@ pub mod workbook;
 
 use std::collections::BTreeMap;
 
+use crate::analysis::capacity::Need;
 use crate::analysis::noise::Noise;
 use crate::analysis::price::PriceList;
 use crate::catalog::{Catalog, Form, Group};
@@ -99,6 +101,8 @@ pub struct Input {
     pub catalog: Catalog,
     /// The SQL of the catalogue's workloads as it would run; empty for reports of runs.
     pub statements: Vec<Statements>,
+    /// What platforms are asked for; empty but of 'capacity'.
+    pub needs: Vec<Need>,
     /// The loss, as a fraction of the base, from which a figure of a comparison fails.
     pub fail_below: f64,
 }

@@ -191,6 +191,11 @@ fn mistakes(text: &str, stored: &BTreeSet<String>) -> Vec<String> {
     words(text).filter(|word| ENGLISH.contains(word)).chain(numbers).map(String::from).collect()
 }
 
+/// English words and numbers in a German report in Markdown.
+pub fn mistakes_of(markdown: &str, input: &Input) -> Vec<String> {
+    mistakes(&markdown.replace('\\', "").replace('\u{a0}', " "), &stored(input))
+}
+
 /// What stands around the first such mistake.
 fn around(text: &str, mistake: &str) -> String {
     let ends = |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());

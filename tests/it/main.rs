@@ -3,6 +3,7 @@
 mod architecture;
 mod browser;
 mod campaigns;
+mod capacity;
 mod catalogue;
 mod chromium;
 mod cli_catalog;

@@ -96,7 +96,7 @@ fn has_golden(report: &dyn Report, format: &dyn Format) -> bool {
 }
 
 /// A page without the parts that are the same in every page.
-fn without_assets(page: &str) -> String {
+pub fn without_assets(page: &str) -> String {
     let assets = ["assets/echarts/echarts.common.min.js", "assets/report.js", "assets/report.css"];
     assets
         .iter()

@@ -31,7 +31,10 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
 }
 
 /// Prices are compared in one currency only: we know no rate of exchange.
-fn one_currency(input: &Input) -> Result<()> {
+///
+/// # Errors
+/// Names the currencies.
+pub fn one_currency(input: &Input) -> Result<()> {
     let mut currencies: Vec<&str> = input.prices.iter().map(|price| price.currency.as_str()).collect();
     currencies.sort_unstable();
     currencies.dedup();

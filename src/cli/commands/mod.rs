@@ -2,6 +2,7 @@
 
 pub mod calibrate;
 pub mod campaign;
+pub mod capacity;
 pub mod catalogue;
 pub mod check;
 pub mod compare;

@@ -1,7 +1,6 @@
 //! `report KIND [RUN]...`: a view over the results file.
 
-use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::noise;
@@ -19,8 +18,6 @@ use crate::report::{Document, Input, Language, REPORTS, Report, RunTests, Subjec
 
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
-/// A price list has some hundred bytes; what never ends has more.
-const MOST_BYTES: u64 = 1_000_000;
 
 /// Prints or writes a report.
 ///
@@ -60,19 +57,9 @@ pub fn priced(input: Input, paths: &[PathBuf]) -> Result<Input> {
 
 /// A price list.
 fn read_price(path: &Path) -> Result<PriceList> {
-    let place = path.display().to_string();
-    let unreadable =
-        |why: &str| Error::usage(&place, format!("cannot be read: {why}")).advise("name a file as docs/price.md shows");
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
-    match read {
-        Err(error) => return Err(unreadable(&error.to_string())),
-        Ok(count) if count as u64 > MOST_BYTES => return Err(unreadable("it is too large for a price list")),
-        Ok(_) => {}
-    }
+    let text = file::read_small(path, "for a price list")?;
     PriceList::parse(&text).map_err(|(offset, what)| {
-        let line = 1 + text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count();
-        Error::usage(format!("{place}:{line}"), what).advise("docs/price.md shows the form")
+        Error::usage(file::line_of(path, &text, offset), what).advise("docs/price.md shows the form")
     })
 }
 

@@ -1,0 +1,280 @@
+//! Capacity: does a platform do what is needed of it, what is used of it then, and what ends first. Pure.
+//!
+//! Utilisation law (Denning and Buzen 1978): U = sum of X(i) D(i) / C over the needs i, with the demand D of a component for one
+//! unit of work and what the component can do, C. Demands are those at the best valid throughput, where ops share processors.
+//! Several needs fit together if the shares of the platform that each would take alone add up to at most 1: each could have
+//! the platform for its part of the time. They do not fit if the processors alone would be used up.
+
+mod answer;
+mod need;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, Point, answer};
+pub use need::{FORM, Need};
+
+use super::derive::{derive, not_known};
+use super::limiter::{Cause, limiters, usable_processors, used_processors};
+use super::price::PriceList;
+use crate::model::{RunRecord, Sentence, Test, TestResult};
+
+/// What is said of a need, or of all of them together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Fits,
+    DoesNotFit,
+    /// By what was measured nothing can be said.
+    NotCovered,
+}
+
+impl Outcome {
+    /// As in JSON.
+    pub fn code(self) -> &'static str {
+        match self {
+            Outcome::Fits => "fits",
+            Outcome::DoesNotFit => "does-not-fit",
+            Outcome::NotCovered => "not-covered",
+        }
+    }
+
+    /// As reports say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Fits => "fits",
+            Outcome::DoesNotFit => "does not fit",
+            Outcome::NotCovered => "not covered by what was measured",
+        }
+    }
+}
+
+/// A figure with the ends of its 95 % interval, where it has one.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Span {
+    pub value: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+impl Span {
+    /// Share that `rate` is of it. A lower end of 0 says nothing about the share.
+    pub fn share(&self, rate: f64) -> Span {
+        let of = |end: Option<f64>| end.filter(|end| *end > 0.0).map(|end| rate / end);
+        Span { value: rate / self.value, low: of(self.high), high: of(self.low) }
+    }
+
+    /// All are needed at once.
+    fn sum(all: &[Span]) -> Span {
+        let ends = |end: fn(&Span) -> Option<f64>| all.iter().map(end).sum::<Option<f64>>();
+        Span {
+            value: all.iter().map(|span| span.value).sum(),
+            low: ends(|span| span.low),
+            high: ends(|span| span.high),
+        }
+    }
+}
+
+/// A part of a platform whose use is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Component {
+    /// Time of the processors that the database and we used, of those that could be used.
+    Cpu,
+    /// Time in log syncs, which follow one another; else syncs, of those that one thread did on the device before the tests.
+    Log,
+    /// Time with a request at the device: an upper limit, since a device may serve several at once.
+    Device,
+}
+
+impl Component {
+    /// Every component.
+    pub const ALL: [Component; 3] = [Component::Cpu, Component::Log, Component::Device];
+    /// From this share on it is full.
+    const FULL: f64 = 0.9;
+
+    /// As in JSON.
+    pub fn code(self) -> &'static str {
+        match self {
+            Component::Cpu => "cpu",
+            Component::Log => "log",
+            Component::Device => "device",
+        }
+    }
+
+    /// As reports say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Component::Cpu => "processors",
+            Component::Log => "log",
+            Component::Device => "device (at most)",
+        }
+    }
+
+    /// Share of it that a test used.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn used_by(self, test: &Test, run: &RunRecord) -> Result<f64, Sentence> {
+        match (self, test.measured()) {
+            (Component::Cpu, None) => printed(test, "cpu_busy_pct").map(|percent| percent / 100.0),
+            (_, None) => Err("the source does not print it".into()),
+            (Component::Cpu, Some(result)) => processor_share(result),
+            (Component::Log, Some(result)) => log_share(result, run),
+            (Component::Device, Some(result)) => device_share(result),
+        }
+    }
+}
+
+fn printed(test: &Test, figure: &str) -> Result<f64, Sentence> {
+    derive(test).get(figure).ok_or_else(|| "the source does not print it".into())
+}
+
+fn processor_share(result: &TestResult) -> Result<f64, Sentence> {
+    // A database whose processes we do not see is not idle.
+    let is_seen = ["server_cpu_s", "os_cpu_foreign_s"].iter().any(|name| result.window_counters.get(name).is_some());
+    let used = used_processors(result).filter(|_| is_seen).ok_or_else(|| not_known("server_cpu_s"))?;
+    finite(used / usable_processors(result).ok_or_else(|| not_known("os_cpu_total_s"))?)
+}
+
+fn log_share(result: &TestResult, run: &RunRecord) -> Result<f64, Sentence> {
+    let syncs = result.counters.get("wal_syncs").ok_or_else(|| not_known("wal_syncs"))?;
+    let time_s = result.counters.get("wal_sync_time_ms").unwrap_or(0.0) / 1000.0;
+    let least_s = || run.device_sync.map(|device| syncs / device.best_per_s());
+    let busy_s = if syncs == 0.0 || time_s > 0.0 { Some(time_s) } else { least_s() };
+    let busy_s = busy_s.ok_or("neither the time of log syncs nor the device's own rate is known")?;
+    finite(busy_s / result.total_s).map(|share| share.min(1.0))
+}
+
+fn device_share(result: &TestResult) -> Result<f64, Sentence> {
+    let busy_s = result.window_counters.get("os_disk_busy_s").ok_or_else(|| not_known("os_disk_busy_s"))?;
+    finite(busy_s / result.window_s).map(|share| share.min(1.0))
+}
+
+fn finite(share: f64) -> Result<f64, Sentence> {
+    if share.is_finite() { Ok(share) } else { Err("nothing to divide by".into()) }
+}
+
+/// The use of a component, as shares of what it can do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Use {
+    pub component: Component,
+    /// Of each need, in their order.
+    pub each: Vec<Result<f64, Sentence>>,
+    /// Of all needs together; unknown if one is.
+    pub total: Option<f64>,
+}
+
+/// What ends a growth of the load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum First {
+    /// This component is full at so many times the load.
+    Component(Component, f64),
+    /// No component is full at the most that was measured; there this takes most of the jobs' time.
+    Cause(Cause),
+}
+
+/// A run that is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    pub name: &'a str,
+    pub run: &'a RunRecord,
+    pub tests: &'a [Test],
+    pub price: Option<&'a PriceList>,
+}
+
+/// The answer of a platform.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Platform<'a> {
+    pub name: &'a str,
+    pub run: &'a RunRecord,
+    pub outcome: Outcome,
+    /// What stands against all needs together, where each fits alone.
+    pub why: Option<Sentence>,
+    pub answers: Vec<Answer<'a>>,
+    /// Share of the platform that is used; unknown if that of a need is.
+    pub used: Option<Span>,
+    pub uses: Vec<Use>,
+    pub first: Option<First>,
+    /// Cores by the price list, else by the disclosure.
+    pub cores: Option<f64>,
+    pub price: Option<&'a PriceList>,
+}
+
+impl Platform<'_> {
+    /// How often the needs fit into the most that was measured: with the ends of its interval.
+    pub fn headroom(&self) -> Option<Span> {
+        self.used.map(|used| used.share(1.0))
+    }
+}
+
+/// Asks a platform whether it does all that is needed, at once.
+pub fn ask<'a>(side: Side<'a>, needs: &'a [Need]) -> Platform<'a> {
+    let answers: Vec<Answer<'_>> = needs.iter().map(|need| answer(need, side.tests)).collect();
+    let shares: Option<Vec<Span>> = answers.iter().map(|answer| answer.used).collect();
+    let used = shares.map(|shares| Span::sum(&shares));
+    let uses: Vec<Use> = Component::ALL.into_iter().map(|component| use_of(component, &answers, side.run)).collect();
+    let (outcome, why) = together(&answers, used, &uses);
+    let first = used.and_then(|used| first(&answers, used, &uses));
+    let cores = side.price.map(|price| price.cores).or_else(|| stated_cores(side.run));
+    Platform { name: side.name, run: side.run, outcome, why, answers, used, uses, first, cores, price: side.price }
+}
+
+fn stated_cores(run: &RunRecord) -> Option<f64> {
+    run.disclosure.get("hardware", "cores")?.parse().ok().filter(|cores: &f64| *cores > 0.0)
+}
+
+fn use_of(component: Component, answers: &[Answer<'_>], run: &RunRecord) -> Use {
+    let of = |answer: &Answer<'_>| {
+        let (most, used) = answer.most.zip(answer.used).ok_or("no valid figure with an interval")?;
+        component.used_by(most.figure.test, run).map(|share| share * used.value)
+    };
+    let each: Vec<Result<f64, Sentence>> = answers.iter().map(of).collect();
+    let total = each.iter().map(|share| share.as_ref().ok().copied()).sum();
+    Use { component, each, total }
+}
+
+/// The worst answer decides; where each need fits alone, what they take together.
+fn together(answers: &[Answer<'_>], used: Option<Span>, uses: &[Use]) -> (Outcome, Option<Sentence>) {
+    let any = |outcome: Outcome| answers.iter().any(|answer| answer.outcome == outcome);
+    if let Some(worst) = [Outcome::DoesNotFit, Outcome::NotCovered].into_iter().find(|outcome| any(*outcome)) {
+        return (worst, None);
+    }
+    let most = used.map_or(f64::INFINITY, |used| used.high.unwrap_or(used.value));
+    if answers.len() == 1 || most <= 1.0 {
+        return (Outcome::Fits, None);
+    }
+    let processors = uses.iter().find(|used| used.component == Component::Cpu).and_then(|used| used.total);
+    match processors.filter(|share| *share > 1.0) {
+        Some(share) => {
+            let why = Sentence::new("each need fits alone, but together they take {share%} of the processors");
+            (Outcome::DoesNotFit, Some(why.with("share", share)))
+        }
+        None => {
+            let why = "each need fits alone; alone they take up to {share%} of the platform's time, and how they share it was not \
+                       measured";
+            (Outcome::NotCovered, Some(Sentence::new(why).with("share", most)))
+        }
+    }
+}
+
+/// The component that is full at the most that was measured, else what takes the jobs' time there.
+fn first(answers: &[Answer<'_>], used: Span, uses: &[Use]) -> Option<First> {
+    let known = uses.iter().filter_map(|used| Some((used.component, used.total?)));
+    let fullest = known.max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((component, share)) = fullest.filter(|(_, share)| share / used.value >= Component::FULL) {
+        return Some(First::Component(component, 1.0 / share));
+    }
+    let cause = |answer: &Answer<'_>| Some(limiters(answer.most?.figure.test.measured()?).first()?.cause);
+    let mut causes = answers.iter().map(cause);
+    let first = causes.next()??;
+    causes.all(|cause| cause == Some(first)).then_some(First::Cause(first))
+}
+
+/// Those platforms that fit with the least of a figure; more than one if they have equally much.
+pub fn least<'a, 'b>(
+    platforms: &'b [Platform<'a>],
+    figure: impl Fn(&Platform<'a>) -> Option<f64>,
+) -> Vec<&'b Platform<'a>> {
+    let fits = platforms.iter().filter(|platform| platform.outcome == Outcome::Fits);
+    let known: Vec<(f64, &Platform<'_>)> = fits.filter_map(|platform| Some((figure(platform)?, platform))).collect();
+    let least = known.iter().map(|(value, _)| *value).fold(f64::INFINITY, f64::min);
+    known.into_iter().filter(|(value, _)| *value == least).map(|(_, platform)| platform).collect()
+}

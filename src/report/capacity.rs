@@ -1,0 +1,400 @@
+//! The answer to needs: does it fit, at which jobs, what is used of which component, what ends first; over several platforms the
+//! smallest and the cheapest that fits.
+
+use serde_json::{Value, json};
+
+use super::columns::RATE;
+use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::{Input, Language, Report, RunTests, price};
+use crate::analysis::capacity::{
+    Answer, Component, First, Need, Outcome, Platform, Point, Side, Span, Use, ask, least,
+};
+use crate::model::{Drive, Sentence, Status};
+
+/// Version of the JSON structure.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const HOW_TO_READ: &str = "A need fits if a valid figure reaches it with the low end of its 95 % interval; published figures, \
+which have none, count as printed. Used is the rate needed over the most valid throughput that keeps the promise, and \
+components use what they used there, in proportion (utilisation law). Without an open loop (--rate) a promise is judged by the \
+times of ops at that number of jobs, without waits for a session. Several needs fit together if their shares add up to at most \
+100 %; what they take from one another in caches is not covered.";
+const SHARE: Digits = Digits::Significant(3);
+
+/// What `capacity` shows. It is not among the reports, since it has needs.
+pub struct CapacityReport;
+
+impl Report for CapacityReport {
+    fn name(&self) -> &'static str {
+        "capacity"
+    }
+
+    fn title(&self) -> &'static str {
+        "whether platforms do what is needed"
+    }
+
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let names = input.platforms();
+        let platforms = platforms(input, &names);
+        let language = input.language;
+        let several = platforms.len() > 1;
+        let mut answers: Vec<Block> =
+            platforms.iter().map(|platform| Block::Paragraph(told(language, platform))).collect();
+        if several {
+            answers.extend(chosen(language, &platforms).map(Block::Paragraph));
+            answers.push(Block::Table(sizes(language, &platforms)));
+        }
+        let how = Block::Paragraph(language.phrase(HOW_TO_READ));
+        let sections = [
+            Section::new(language, "Answer", answers),
+            Section::new(language, "Needs", vec![how, Block::Table(needs(language, &platforms))]),
+            Section::new(language, "Components", vec![Block::Table(components(language, &platforms))]),
+        ];
+        Document { data: Some(data(input, &platforms)), ..Document::new(language, "Capacity", sections) }
+    }
+}
+
+/// The answers of all runs; `names` are those of the input's platforms.
+pub fn platforms<'a>(input: &'a Input, names: &'a [String]) -> Vec<Platform<'a>> {
+    let side = |(data, name): (&'a RunTests, &'a String)| {
+        let price = price::price_of(input, data);
+        ask(Side { name, run: &data.run, tests: &data.tests, price }, &input.needs)
+    };
+    input.runs.iter().zip(names).map(side).collect()
+}
+
+/// The answer of a platform in a few sentences.
+fn told(language: Language, platform: &Platform<'_>) -> String {
+    let outcome = language.phrase(platform.outcome.name());
+    let verdict = language.say("capacity_answer", &[("platform", platform.name), ("outcome", &outcome)]);
+    let sentences = [Some(verdict), headroom(language, platform), first(language, platform)].into_iter().flatten();
+    let why = platform.why.iter().map(|why| capital(&language.sentence(why)));
+    sentences.chain(why).collect::<Vec<_>>().join(" ")
+}
+
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+fn headroom(language: Language, platform: &Platform<'_>) -> Option<String> {
+    let headroom = platform.headroom().filter(|_| platform.outcome == Outcome::Fits)?;
+    let [used, times] =
+        [100.0 * platform.used?.value, headroom.value].map(|value| language.number(value, Digits::Significant(3)));
+    let values = [("used", used.as_str()), ("times", &times)];
+    Some(match headroom.low.zip(headroom.high) {
+        Some((low, high)) => {
+            let [low, high] = [low, high].map(|end| language.number(end, Digits::Significant(3)));
+            language.say("capacity_headroom", &[&values[..], &[("low", &low), ("high", &high)]].concat())
+        }
+        None => language.say("capacity_headroom_printed", &values),
+    })
+}
+
+fn first(language: Language, platform: &Platform<'_>) -> Option<String> {
+    Some(match platform.first? {
+        First::Component(component, times) => {
+            let name = language.phrase(component.name());
+            let times = language.number(times, Digits::Significant(3));
+            language.say("capacity_first", &[("component", &name), ("times", &times)])
+        }
+        First::Cause(cause) => {
+            let limit = language.say(&format!("limit_{}", cause.code()), &[]);
+            language.say("capacity_cause", &[("limit", &limit)])
+        }
+    })
+}
+
+/// The smallest and the cheapest that fits.
+fn chosen<'a>(language: Language, platforms: &'a [Platform<'_>]) -> impl Iterator<Item = String> + 'a {
+    let fitting = platforms.iter().filter(|platform| platform.outcome == Outcome::Fits).count();
+    let named = move |key: &str, value: fn(&Platform<'_>) -> Option<f64>| {
+        let found = least(platforms, value);
+        let names: Vec<String> = found.iter().map(|platform| platform.name.to_string()).collect();
+        let figure = language.number(value(found.first()?)?, Digits::Decimals(0));
+        let currency = found[0].price.map_or("", |price| price.currency.as_str());
+        let values = [("names", language.list(&names)), ("figure", figure), ("currency", currency.to_string())];
+        let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        Some(language.say(key, &values))
+    };
+    let unknown = move |key: &str, value: fn(&Platform<'_>) -> Option<f64>| {
+        let fits = platforms.iter().filter(|platform| platform.outcome == Outcome::Fits);
+        let without: Vec<String> =
+            fits.filter(|platform| value(platform).is_none()).map(|platform| platform.name.to_string()).collect();
+        let some_known = without.len() < fitting;
+        (!without.is_empty() && some_known).then(|| language.say(key, &[("names", &language.list(&without))]))
+    };
+    let none = (fitting == 0).then(|| language.phrase("No platform is known to do it."));
+    let all = [
+        none,
+        named("capacity_smallest", cores),
+        unknown("capacity_no_cores", cores),
+        named("capacity_cheapest", cost),
+        unknown("capacity_no_price", cost),
+    ];
+    all.into_iter().flatten()
+}
+
+fn cores(platform: &Platform<'_>) -> Option<f64> {
+    platform.cores
+}
+
+fn cost(platform: &Platform<'_>) -> Option<f64> {
+    platform.price.map(|price| price.cost())
+}
+
+fn sizes(language: Language, platforms: &[Platform<'_>]) -> Table {
+    let columns = [
+        Column::new("Platform", "", 0),
+        Column::new("Answer", "", 0),
+        Column::new("Used", "%", 0),
+        Column::new("Headroom", "x", 1),
+        Column::new("Cores", "", 1),
+        Column::new("Licences", "", 3),
+        Column::new("Cost", "", 2),
+        Column::new("Currency", "", 2),
+    ];
+    let mut table = Table::new(language, "platforms", columns);
+    for platform in platforms {
+        let whole = |value: Option<f64>| value.map_or(Cell::Empty, |value| number(value, whole_digits(value)));
+        let price = platform.price;
+        let used = used_cell(&mut table, platform.used);
+        table.rows.push(vec![
+            Cell::text(platform.name),
+            Cell::text(language.phrase(platform.outcome.name())),
+            used,
+            platform.headroom().map_or(Cell::Empty, |span| number(span.value, SHARE)),
+            whole(platform.cores),
+            whole(price.map(|price| price.licences())),
+            whole(price.map(|price| price.cost())),
+            price.map_or(Cell::Empty, |price| Cell::text(&price.currency)),
+        ]);
+    }
+    table.drop_empty_columns();
+    table
+}
+
+fn whole_digits(value: f64) -> Digits {
+    if value.fract() == 0.0 { Digits::Decimals(0) } else { Digits::Decimals(2) }
+}
+
+fn number(value: f64, digits: Digits) -> Cell {
+    Cell::Number { value, digits, verdict: None }
+}
+
+fn used_cell(table: &mut Table, used: Option<Span>) -> Cell {
+    match used {
+        Some(used) => number(100.0 * used.value, SHARE),
+        None => table.unknown("no valid figure with an interval"),
+    }
+}
+
+fn needs(language: Language, platforms: &[Platform<'_>]) -> Table {
+    let columns = [
+        Column::new("Platform", "", 0),
+        Column::new("Workload", "", 0),
+        Column::new("Needed", "", 0),
+        Column::new("Unit", "", 0),
+        Column::new("Promise", "", 1),
+        Column::new("Answer", "", 0),
+        Column::new("Jobs", "", 0),
+        Column::new("Time", "ms", 1),
+        Column::new("Most", "", 0),
+        Column::new("low", "", 3),
+        Column::new("high", "", 3),
+        Column::new("Jobs at most", "", 2),
+        Column::new("Used", "%", 0),
+        Column::new("low", "%", 4),
+        Column::new("high", "%", 4),
+    ];
+    let mut table = Table::new(language, "needs", columns);
+    for platform in platforms {
+        for answer in &platform.answers {
+            let cells = need_cells(&mut table, platform.name, answer);
+            table.rows.push(cells);
+            table.remarks.extend(remarks(language, platform.name, answer));
+        }
+    }
+    table.drop_empty_columns();
+    table
+}
+
+fn need_cells(table: &mut Table, platform: &str, answer: &Answer<'_>) -> Vec<Cell> {
+    let (need, language) = (answer.need, table.language);
+    let jobs = |point: Option<Point<'_>>| Cell::count_if_known(point.and_then(|point| point.figure.jobs));
+    let rate = |value: f64| Cell::Number { value, digits: RATE, verdict: Some(Status::Valid) };
+    let end = |value: Option<f64>, digits| value.map_or(Cell::Empty, |value| number(value, digits));
+    let span = answer.most.and_then(|most| most.span());
+    let used = used_cell(table, answer.used);
+    vec![
+        Cell::text(platform),
+        Cell::text(need.label()),
+        number(need.rate, whole_or(need.rate)),
+        Cell::text(&need.unit),
+        need.promise.map_or(Cell::Empty, |promise| Cell::text(promise.to_string())),
+        Cell::text(language.phrase(answer.outcome.name())),
+        jobs(answer.at),
+        time_ms(answer).map_or(Cell::Empty, rate),
+        answer.most.map_or(Cell::Empty, |most| rate(most.figure.value)),
+        end(span.and_then(|span| span.low), RATE),
+        end(span.and_then(|span| span.high), RATE),
+        jobs(answer.most),
+        used,
+        end(answer.used.and_then(|used| used.low).map(|low| 100.0 * low), SHARE),
+        end(answer.used.and_then(|used| used.high).map(|high| 100.0 * high), SHARE),
+    ]
+}
+
+fn whole_or(value: f64) -> Digits {
+    if value.fract() == 0.0 { Digits::Decimals(0) } else { RATE }
+}
+
+/// The time that was promised, at the jobs that do it, in ms.
+fn time_ms(answer: &Answer<'_>) -> Option<f64> {
+    Some(answer.at?.time_us(answer.need.promise?)? / 1000.0)
+}
+
+/// Why a need does not fit, how its times were taken, and what was left out.
+fn remarks(language: Language, platform: &str, answer: &Answer<'_>) -> Vec<String> {
+    let label = format!("{platform}, {}", answer.need.label());
+    let named = |text: String| format!("{label}: {text}");
+    let why = answer.why.as_ref().map(|why| language.sentence(why));
+    let timed = answer.at.filter(|_| answer.need.promise.is_some()).map(|at| match at.is_open {
+        true => language.phrase("times of the answers of an open loop"),
+        false => language.phrase("times of ops of a closed loop"),
+    });
+    let drive = answer.most.map(|most| language.phrase(drive(&most)));
+    let left_out = (answer.left_out > 0).then(|| language.count("capacity_left_out", answer.left_out, &[]));
+    [why, timed, drive, left_out].into_iter().flatten().map(named).collect()
+}
+
+fn drive(most: &Point<'_>) -> &'static str {
+    match (most.figure.test.published(), most.figure.test.drive()) {
+        (Some(_), _) => "as printed, without an interval",
+        (None, Drive::Client) => "measured from a client",
+        (None, Drive::Database) => "measured inside the database, without the way to a client",
+    }
+}
+
+fn components(language: Language, platforms: &[Platform<'_>]) -> Table {
+    let columns = [
+        Column::new("Platform", "", 0),
+        Column::new("Component", "", 0),
+        Column::new("Workload", "", 1),
+        Column::new("Used", "%", 0),
+        Column::new("Full at load", "x", 0),
+    ];
+    let mut table = Table::new(language, "components", columns);
+    for platform in platforms {
+        for used in &platform.uses {
+            component_rows(&mut table, platform, used);
+        }
+    }
+    table
+}
+
+/// A row of each need, and of all together if there are several.
+fn component_rows(table: &mut Table, platform: &Platform<'_>, used: &Use) {
+    let language = table.language;
+    let mut row = |workload: String, share: Result<f64, Sentence>| {
+        let full = share.as_ref().ok().filter(|share| **share > 0.0).map(|share| 1.0 / share);
+        let share = table.unjudged(share.map(|share| 100.0 * share));
+        let name = Cell::text(language.phrase(used.component.name()));
+        let full = full.map_or(Cell::Empty, |full| number(full, SHARE));
+        table.rows.push(vec![Cell::text(platform.name), name, Cell::text(workload), share, full]);
+    };
+    for (answer, share) in platform.answers.iter().zip(&used.each) {
+        row(answer.need.label(), share.clone());
+    }
+    if platform.answers.len() > 1 {
+        let total = used.total.ok_or_else(|| Sentence::new("it is not known of every need"));
+        row(language.phrase("all"), total);
+    }
+}
+
+/// What programs read.
+fn data(input: &Input, platforms: &[Platform<'_>]) -> Value {
+    let names = |value: fn(&Platform<'_>) -> Option<f64>| {
+        least(platforms, value).iter().map(|platform| platform.name).collect::<Vec<_>>()
+    };
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "needs": input.needs.iter().map(need_data).collect::<Vec<_>>(),
+        "platforms": platforms.iter().map(platform_data).collect::<Vec<_>>(),
+        "smallest": names(cores),
+        "cheapest": names(cost),
+    })
+}
+
+fn need_data(need: &Need) -> Value {
+    json!({
+        "workload": need.workload,
+        "params": need.params,
+        "drive": need.drive.map(|drive| drive.name()),
+        "rate": need.rate,
+        "unit": need.unit,
+        "promise": need.promise.map(|promise| promise.to_string()),
+    })
+}
+
+fn platform_data(platform: &Platform<'_>) -> Value {
+    let (component, cause) = match platform.first {
+        Some(First::Component(component, _)) => (Some(component.code()), None),
+        Some(First::Cause(cause)) => (None, Some(cause.code())),
+        None => (None, None),
+    };
+    json!({
+        "name": platform.name,
+        "run_id": platform.run.id,
+        "outcome": platform.outcome.code(),
+        "why": platform.why.as_ref().map(ToString::to_string),
+        "needs": platform.answers.iter().map(answer_data).collect::<Vec<_>>(),
+        "used": span_data(platform.used),
+        "headroom": span_data(platform.headroom()),
+        "components": platform.uses.iter().map(use_data).collect::<Vec<_>>(),
+        "first_component": component,
+        "first_cause": cause,
+        "cores": platform.cores,
+        "licences": platform.price.map(|price| price.licences()),
+        "cost": platform.price.map(|price| price.cost()),
+        "currency": platform.price.map(|price| price.currency.as_str()),
+    })
+}
+
+fn span_data(span: Option<Span>) -> Value {
+    span.map_or(Value::Null, |span| json!({ "value": span.value, "low": span.low, "high": span.high }))
+}
+
+fn answer_data(answer: &Answer<'_>) -> Value {
+    let jobs = |point: Option<Point<'_>>| point.and_then(|point| point.figure.jobs);
+    let drive = answer.most.map(|most| most.figure.test.drive().name());
+    json!({
+        "need": answer.need.label(),
+        "outcome": answer.outcome.code(),
+        "why": answer.why.as_ref().map(ToString::to_string),
+        "jobs": jobs(answer.at),
+        "time_ms": time_ms(answer),
+        "open_loop": answer.at.map(|at| at.is_open),
+        "most": span_data(answer.most.map(|most| most.span().unwrap_or(Span { value: most.figure.value, ..Span::default() }))),
+        "most_jobs": jobs(answer.most),
+        "drive": drive,
+        "used": span_data(answer.used),
+        "left_out": answer.left_out,
+    })
+}
+
+fn use_data(used: &Use) -> Value {
+    let each = used.each.iter().map(|share| share.as_ref().ok()).collect::<Vec<_>>();
+    let unknown = used.each.iter().find_map(|share| share.as_ref().err()).map(ToString::to_string);
+    json!({
+        "component": used.component.code(),
+        "is_upper_limit": used.component == Component::Device,
+        "used": used.total,
+        "each": each,
+        "unknown": unknown,
+    })
+}
