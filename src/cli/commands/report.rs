@@ -57,7 +57,8 @@ pub fn priced(input: Input, paths: &[PathBuf]) -> Result<Input> {
 
 /// A price list.
 fn read_price(path: &Path) -> Result<PriceList> {
-    let text = file::read_small(path, "for a price list")?;
+    let text = file::read_small(path, "for a price list")
+        .map_err(|error| error.advise("name a file as docs/price.md shows"))?;
     PriceList::parse(&text).map_err(|(offset, what)| {
         Error::usage(file::line_of(path, &text, offset), what).advise("docs/price.md shows the form")
     })
