@@ -3,7 +3,7 @@
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
 # directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; MyRocks for it;
 # LibreOffice Calc, which reads our workbooks back;
-# Chromium, which opens our pages. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
+# Chromium, which opens our pages; Prometheus, which reads our metrics. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
 # sysbench.
 set -eu
 
@@ -68,6 +68,19 @@ if [ "${1:-}" = --peers ]; then
 fi
 command -v soffice >/dev/null 2>&1 || install "LibreOffice Calc's soffice" libreoffice-calc
 command -v chromium >/dev/null 2>&1 || install "Chromium's chromium" chromium
+
+# Its package would start a service: only the program is wanted.
+install_prometheus() {
+    command -v apt-get >/dev/null 2>&1 || install prometheus
+    unpacked=$(mktemp -d)
+    (cd "$unpacked" && { apt-get download -q prometheus || { as_root apt-get update -q && apt-get download -q prometheus; }; } \
+        && dpkg-deb --extract ./*.deb .)
+    # Not our function of that name.
+    as_root env install -D -m 755 "$unpacked/usr/bin/prometheus" /usr/local/bin/prometheus
+    rm -r "$unpacked"
+}
+
+command -v prometheus >/dev/null 2>&1 || install_prometheus
 
 # A second MariaDB, the newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
 # 'dbdyno server fetch postgres' does it, with the user's own Maven.

@@ -15,6 +15,7 @@ pub mod fit;
 pub mod host;
 pub mod import;
 pub mod model;
+pub mod monitor;
 pub mod plan;
 pub mod probe;
 pub mod report;

@@ -173,6 +173,32 @@ select p.id, p.tid as thread, p.command = 'Sleep' as idle,
 from information_schema.processlist as p
 where p.id <> connection_id() and p.user = substring_index(user(), '@', 1)
 
+-- name: sessions.all
+-- Every session but this one; our other one sleeps while this one looks.
+select p.id, p.tid as thread, p.command = 'Sleep' as idle,
+  case when t.trx_id is not null then 'Lock' when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'Commit'
+    when p.state like 'Waiting for%' then 'Lock' else 'Stage' end as class,
+  case when t.trx_id is not null then 'row lock' else coalesce(nullif(p.state, ''), p.command) end as event,
+  case when t.trx_id is not null then 'row-lock' when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'log-sync'
+    when p.state like 'Waiting for%' then 'other' end as activity
+from information_schema.processlist as p
+left join information_schema.innodb_trx as t on t.trx_mysql_thread_id = p.id and t.trx_state = 'LOCK WAIT'
+where p.id <> connection_id() and p.command not in ('Daemon', 'Binlog Dump') and p.user <> 'system user'
+
+-- name: sessions.all.less
+-- row locks and the sessions of other users are not seen without the right PROCESS
+select p.id, p.tid as thread, p.command = 'Sleep' as idle,
+  case when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'Commit'
+    when p.state like 'Waiting for%' then 'Lock' else 'Stage' end as class,
+  coalesce(nullif(p.state, ''), p.command) as event,
+  case when p.state like 'Commit%' or p.state in ('Starting cleanup', 'Updating status') then 'log-sync'
+    when p.state like 'Waiting for%' then 'other' end as activity
+from information_schema.processlist as p
+where p.id <> connection_id() and p.command not in ('Daemon', 'Binlog Dump') and p.user <> 'system user'
+
+-- name: sessions.all.missing
+select 'the server''s own threads are not seen: MariaDB lists none without performance_schema'
+
 -- name: own-counts
 -- what a session of ours that only looks has added to the server's counters itself
 select max(case variable_name when 'HANDLER_READ_RND_NEXT' then variable_value end) as rows_returned,

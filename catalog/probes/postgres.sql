@@ -123,6 +123,32 @@ where a.pid <> pg_backend_pid()
       then a.application_name = current_setting('application_name')
       else a.wait_event_type is null or a.wait_event_type not in ('Activity', 'Timeout') end
 
+-- name: sessions.all
+-- Every session but those of this process of ours, their parallel workers, and the server's processes that are at work.
+select case when a.backend_type in ('client backend', 'parallel worker') then coalesce(a.leader_pid, a.pid) end as id,
+  (a.backend_type = 'client backend' and a.state <> 'active')::int as idle,
+  case when a.backend_type not in ('client backend', 'parallel worker') then a.backend_type || ': ' else '' end
+    || coalesce(a.wait_event_type, 'CPU') as class,
+  coalesce(a.wait_event, 'CPU') as event,
+  case when a.wait_event is null then 'cpu'
+    when a.wait_event in ('WALWrite', 'WALSync', 'WALInitWrite', 'WALInitSync', 'WalWrite', 'WalSync', 'SyncRep',
+      'WALWriteLock', 'WALBufMapping') then 'log-sync'
+    when a.wait_event_type = 'IO' and a.wait_event ~ '^(DataFile(Read|Prefetch)|AioIo|BufFileRead)' then 'data-read'
+    when a.wait_event_type = 'IO' and a.wait_event ~ '^(DataFile|BufFileWrite|DSMFill|Checkpoint|SLRU)' then 'data-write'
+    when a.wait_event_type = 'Lock' and a.wait_event in ('tuple', 'transactionid') then 'row-lock'
+    when a.wait_event_type in ('LWLock', 'BufferPin', 'Buffer') or a.wait_event = 'extend' or a.wait_event = 'SpinDelay' then 'latch'
+    when a.wait_event_type = 'Client' then 'network' else 'other' end as activity
+from pg_stat_get_activity(null) as a
+where case when a.backend_type in ('client backend', 'parallel worker')
+      then a.state is not null and a.application_name <> current_setting('application_name')
+      else a.wait_event_type not in ('Activity', 'Timeout') or a.backend_type is not null and a.wait_event_type is null end
+
+-- name: sessions.all.missing
+select 'what sessions of other roles do is not seen: the role is not a member of pg_monitor'
+ where not pg_has_role(current_user, 'pg_read_all_stats', 'usage')
+union all
+select 'what sessions do is not seen: track_activities is off' where not current_setting('track_activities')::boolean
+
 -- name: sessions.own
 select pg_backend_pid()
 

@@ -258,7 +258,7 @@ impl Measuring<'_> {
         let events = self.events;
         let mut progress = |progress: runner::Progress| {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
-            events(Event::TestProgress { test_left_s: progress.left_s, run_left_s });
+            events(Event::TestProgress { test_left_s: progress.left_s, run_left_s, now: progress.now });
         };
         // What the database does after the test is not the test's.
         let mut after = None;

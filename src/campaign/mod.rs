@@ -5,6 +5,7 @@
 use crate::dataset::LoadEvent;
 use crate::error::Error;
 use crate::model::{LoadResult, Selection, TestResult};
+use crate::runner::Now;
 
 pub mod answers;
 mod aside;
@@ -47,7 +48,7 @@ pub enum Event<'a> {
     /// A test begins.
     TestStarted { seq: u32, selection: &'a Selection, jobs: u32, run_left_s: f64 },
     /// Once a second during a test; `test_left_s` is infinite for fixed work.
-    TestProgress { test_left_s: f64, run_left_s: f64 },
+    TestProgress { test_left_s: f64, run_left_s: f64, now: Now },
     /// Measured, judged and stored.
     TestDone(&'a TestResult),
     /// A test could not run or broke; it is stored as invalid with the reason.

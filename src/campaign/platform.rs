@@ -214,7 +214,7 @@ impl EmbeddedFile {
     fn claim(data_dir: &Path, engine: &str, access: Access) -> Result<EmbeddedFile> {
         let path = EmbeddedFile::path(data_dir, engine);
         let lock = match access {
-            Access::Inspect => None,
+            Access::Inspect | Access::Watch => None,
             Access::Provision => Some(Lock::take(data_dir, engine)?),
         };
         if lock.as_ref().is_some_and(Lock::is_of_dead_run) {

@@ -10,7 +10,7 @@ use crate::engine::{Database, EngineError};
 use crate::error::Result;
 use crate::host;
 use crate::model::{Counters, Disclosure, Seen};
-use crate::probe::{self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe};
+use crate::probe::{self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose};
 use crate::runner::{IoCounts, Reading, SessionSource};
 use crate::sql::Block;
 
@@ -43,7 +43,8 @@ impl Sampler {
         }
         let session = database.session()?;
         let device = DeviceTimes::open(database.storage_path().as_deref());
-        Ok(Sessions::open(session, blocks, &database.server_pids()).map(|sessions| Sampler { sessions, device }))
+        Ok(Sessions::open(session, blocks, &database.server_pids(), Whose::Jobs)
+            .map(|sessions| Sampler { sessions, device }))
     }
 
     /// What the sampler's session has added to the database's counters so far.
@@ -62,7 +63,7 @@ impl SessionSource for Sampler {
         self.sessions.period_s()
     }
     fn look(&mut self, jobs: &[u32]) -> std::result::Result<Vec<Seen>, String> {
-        self.sessions.look(jobs)
+        self.sessions.look(Some(jobs))
     }
     fn server_cpu_s(&self) -> Option<f64> {
         self.sessions.server_cpu_s()
@@ -89,17 +90,12 @@ impl<'a> Probing<'a> {
         let server_pids = database.server_pids();
         let can = platform.engine.capabilities();
         let in_process = can.in_process;
-        let here = in_process || storage.is_some() || !server_pids.is_empty();
         let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process };
-        let probes = if here { ProbeSet::host(&context) } else { ProbeSet::own_process() };
-        let mut disclosure = if here { host::disclosure(storage.as_deref()) } else { Disclosure::default() };
+        let probes = if is_here(platform) { ProbeSet::host(&context) } else { ProbeSet::own_process() };
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
-        let mut session = database.session().map_err(|error| error.at(platform.label()))?;
-        disclosure.set("database", "engine", platform.engine.name());
+        let (disclosure, failed) = disclosed(platform, &blocks)?;
         let mut failures = Failures { events, told: BTreeSet::new() };
-        for (block, why) in probe::disclose(session.as_mut(), &blocks, can.product, &mut disclosure) {
-            failures.tell(&format!("{block}: {why}"));
-        }
+        failed.iter().for_each(|(block, why)| failures.tell(&format!("{block}: {why}")));
         let settled = Default::default();
         Ok(Probing { probes, disclosure, block_setting: can.block_setting, sampler: None, failures, settled })
     }
@@ -163,6 +159,27 @@ impl<'a> Probing<'a> {
         }
         (read.counters, read.cost_ms)
     }
+}
+
+/// True if the database is on this host, so that the host's counters are its own.
+pub fn is_here(platform: &Platform) -> bool {
+    let database = platform.database.as_ref();
+    platform.engine.capabilities().in_process || database.storage_path().is_some() || !database.server_pids().is_empty()
+}
+
+/// What is known about platform and settings, and the blocks that failed, with the reason.
+///
+/// # Errors
+/// If no session can be opened.
+pub fn disclosed(platform: &Platform, blocks: &[&Block]) -> Result<(Disclosure, Vec<(String, String)>)> {
+    let database = platform.database.as_ref();
+    let storage = database.storage_path();
+    let mut disclosure = if is_here(platform) { host::disclosure(storage.as_deref()) } else { Disclosure::default() };
+    let mut session = database.session().map_err(|error| error.at(platform.label()))?;
+    disclosure.set("database", "engine", platform.engine.name());
+    let product = platform.engine.capabilities().product;
+    let failed = probe::disclose(session.as_mut(), blocks, product, &mut disclosure);
+    Ok((disclosure, failed))
 }
 
 /// What could not be read, told once each: claims about it stay unchecked, which nobody should have to wonder about.

@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 
 mod campaign;
+mod monitor;
 mod shared;
 mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::values::Seconds;
+use super::values::{Listen, Seconds};
 use crate::model::{AskedRamp, AskedRate, Precision, Promise};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
 pub use campaign::CampaignArgs;
+pub use monitor::MonitorArgs;
 pub use shared::{DataArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
 pub use study::{InterferenceArgs, StudyArgs, SweepArgs};
 
@@ -121,6 +123,9 @@ pub enum Command {
     /// Does a platform do what is needed: at which jobs, with what headroom, and what ends first; of several platforms the smallest
     /// and the cheapest that does (--format as of reports). Exits with 1 if none is known to
     Capacity(CapacityArgs),
+    /// Watch an existing server at work: its rates beside what its platform was measured to do, and what comes first as the load
+    /// grows (--format text|json)
+    Monitor(Box<MonitorArgs>),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
     /// Write the workloads of an engine as plain scripts for its own client
@@ -426,6 +431,13 @@ pub struct RunArgs {
     /// Exit with 1 if any KPM is invalid
     #[arg(long)]
     pub strict: bool,
+    /// On a terminal no chart of the ramp below the bar
+    #[arg(long)]
+    pub plain: bool,
+    /// Serve what runs, its rate and times, and the figures so far as OpenMetrics at http://ADDRESS/metrics: a port of
+    /// 127.0.0.1, or ADDRESS:PORT
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<Listen>,
 }
 
 /// Arguments of `overhead`.

@@ -6,9 +6,10 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::context::Context;
+use super::ramp_chart::RampChart;
 use super::{live_table, out};
 use crate::campaign::Event;
 use crate::dataset::LoadEvent;
@@ -25,6 +26,8 @@ const TICK: Duration = Duration::from_millis(200);
 /// Shows the events of a run.
 pub struct Console {
     bar: ProgressBar,
+    /// Below the bar, on a terminal: the ramp under way; none if it is not wanted.
+    chart: Option<ProgressBar>,
     quiet: bool,
     /// Progress is drawn on a terminal; else told in lines.
     terminal: bool,
@@ -43,6 +46,7 @@ struct State {
     seq: u32,
     name: String,
     now: String,
+    ramp: RampChart,
     /// Estimated length of all tests, in s.
     total_s: f64,
     /// Why a row could not be written.
@@ -55,14 +59,26 @@ impl Console {
         let quiet = context.global.quiet;
         let terminal = std::io::stderr().is_terminal() && !quiet;
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
+        let both = MultiProgress::with_draw_target(target);
+        let (bar, chart) =
+            (both.add(ProgressBar::new_spinner()), terminal.then(|| both.add(ProgressBar::new_spinner())));
         let (width, color) = (context.width(), context.color());
-        let console = Console { bar, quiet, terminal, rows_to_stdout: !json, width, color, state: Mutex::default() };
+        let console =
+            Console { bar, chart, quiet, terminal, rows_to_stdout: !json, width, color, state: Mutex::default() };
         console.style(SPINNER);
+        if let (Some(chart), Ok(style)) = (&console.chart, ProgressStyle::with_template("{msg}")) {
+            chart.set_style(style);
+        }
         if terminal {
             console.bar.enable_steady_tick(TICK);
         }
         console
+    }
+
+    /// The console without the chart of the ramp, if so wanted.
+    pub fn plain(mut self, plain: bool) -> Self {
+        self.chart.take_if(|_| plain);
+        self
     }
 
     /// Says something that is not an event.
@@ -75,6 +91,7 @@ impl Console {
     /// # Errors
     /// If a row of the table could not be written.
     pub fn finish(&self) -> Result<()> {
+        self.chart.iter().for_each(ProgressBar::finish_and_clear);
         self.bar.finish_and_clear();
         self.state().unwritten.take().map_or(Ok(()), Err)
     }
@@ -89,12 +106,27 @@ impl Console {
             Event::RunStarted { run_id } => self.line(&format!("run {run_id}")),
             Event::TestStarted { seq, selection, jobs, run_left_s } => {
                 self.test_started(*seq, selection, *jobs);
+                self.draw_ramp(|ramp| ramp.begin(selection, *jobs));
                 self.left(*run_left_s);
             }
-            Event::TestProgress { run_left_s, .. } => self.left(*run_left_s),
-            Event::TestDone(result) => self.test(result),
+            Event::TestProgress { run_left_s, now, .. } => {
+                self.left(*run_left_s);
+                self.draw_ramp(|ramp| ramp.now(now.ops_per_s));
+            }
+            Event::TestDone(result) => {
+                self.test(result);
+                self.draw_ramp(|ramp| ramp.done(result));
+            }
             Event::TestFailed { jobs, error, .. } => self.failed(*jobs, &error.to_string()),
         }
+    }
+
+    /// Draws the ramp after a change.
+    fn draw_ramp(&self, change: impl FnOnce(&mut RampChart)) {
+        let Some(chart) = &self.chart else { return };
+        let mut state = self.state();
+        change(&mut state.ramp);
+        chart.set_message(state.ramp.lines(self.width).join("\n"));
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

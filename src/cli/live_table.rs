@@ -82,7 +82,7 @@ pub fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_string();
     }
-    let head: String = text.chars().take(width - 1).collect();
+    let head: String = text.chars().take(width.saturating_sub(1)).collect();
     format!("{head}~")
 }
 

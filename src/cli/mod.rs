@@ -7,8 +7,11 @@ pub mod console;
 pub mod context;
 pub mod file;
 pub mod live_table;
+pub mod metrics_server;
+pub mod monitor_view;
 pub mod out;
 pub mod paths;
+pub mod ramp_chart;
 pub mod request;
 pub mod target;
 pub mod values;
@@ -62,6 +65,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Report(args) => commands::report::report(&context, &args),
         Command::Capacity(args) => commands::capacity::capacity(&context, &args),
         Command::Compare(args) => commands::compare::compare(&context, &args),
+        Command::Monitor(args) => commands::monitor::monitor(&context, &args),
         Command::Overhead(args) => commands::overhead::overhead(&context, &args),
         Command::ExportSql(args) => commands::export_sql::export(&context, &args),
         Command::Server { what } => commands::server::server(&context, &what),

@@ -1,5 +1,7 @@
 //! Values of the command line that are more than a word: durations, percentages and labels.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU16;
 use std::str::FromStr;
 
 use crate::error::quote;
@@ -35,6 +37,24 @@ impl FromStr for Percent {
             Ok(percent) if (0.0..100.0).contains(&percent) => Ok(Percent(percent / 100.0)),
             _ => Err(format!("{} is not a valid percentage; write 5%", quote(text))),
         }
+    }
+}
+
+/// Where to listen: a port of 127.0.0.1, or an address with a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listen(pub SocketAddr);
+
+impl FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let of_port = text.strip_prefix(':').unwrap_or(text).parse::<NonZeroU16>().ok();
+        let address = of_port.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port.get())));
+        address
+            .or_else(|| text.parse().ok())
+            .filter(|address| address.port() != 0)
+            .map(Listen)
+            .ok_or_else(|| format!("{} is not a valid address; write 9464, 127.0.0.1:9464 or [::1]:9464", quote(text)))
     }
 }
 
@@ -99,6 +119,22 @@ mod tests {
         assert_eq!(("5%".parse(), "2.5".parse()), (Ok(Percent(0.05)), Ok(Percent(0.025))));
         for junk in ["", "%", "-1%", "100%", "NaN", "five", "5%%", "5 % %", "%5", "inf", "1e300"] {
             assert!(junk.parse::<Percent>().is_err(), "{junk}");
+        }
+    }
+
+    #[test]
+    fn only_who_types_an_address_listens_on_another_than_the_local_one() {
+        let listen = |text: &str| text.parse::<Listen>().map(|listen| listen.0.to_string()).ok();
+        for (text, address) in [
+            ("9464", "127.0.0.1:9464"),
+            (":9464", "127.0.0.1:9464"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+            ("[::1]:9464", "[::1]:9464"),
+        ] {
+            assert_eq!(listen(text).as_deref(), Some(address));
+        }
+        for junk in ["", "0", "127.0.0.1", "127.0.0.1:0", "localhost:9464", "70000", "-1"] {
+            assert_eq!(listen(junk), None, "{junk}");
         }
     }
 

@@ -88,6 +88,8 @@ pub trait Engine: Sync {
 pub enum Access {
     /// Look only (`check`): nothing is created.
     Inspect,
+    /// Look at what others do (`monitor`): nothing is created, and no privilege to create is asked for.
+    Watch,
     /// Create our schema if it is missing.
     Provision,
 }

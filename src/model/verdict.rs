@@ -78,6 +78,7 @@ reason_codes! {
     Instruments = "instruments",
     Interrupted = "interrupted",
     Failed = "failed",
+    Recorded = "recorded",
     Unchecked = "unchecked",
     /// Given to a heatmap's cell only, as the next three: it compares one drive with the other.
     Drive = "drive",

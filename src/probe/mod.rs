@@ -19,7 +19,7 @@ mod watch;
 
 pub use disk::DeviceTimes;
 pub use profile::{Reading as ProfileReading, between as profiles_between};
-pub use sessions::Sessions;
+pub use sessions::{Sessions, Whose};
 pub use sql::{SqlProbe, disclose, take};
 pub use watch::{Pace, Round, Watch};
 
@@ -48,7 +48,7 @@ pub struct ProbeContext<'a> {
 
 type Open = fn(&ProbeContext<'_>) -> Option<Box<dyn Probe>>;
 
-/// Every probe of the operating system; each opens only where its source exists.
+/// Every probe of the operating system but the [`Watch`]; each opens only where its source exists.
 pub const PROBES: &[Open] = &[
     system::open_cpu,
     disk::open,
@@ -57,7 +57,6 @@ pub const PROBES: &[Open] = &[
     process::open_server,
     process::open_io,
     foreign::open,
-    watch::open,
 ];
 
 /// All counters at one moment.
@@ -79,6 +78,13 @@ pub struct ProbeSet {
 impl ProbeSet {
     /// Every probe of the operating system that works here.
     pub fn host(context: &ProbeContext<'_>) -> Self {
+        let mut set = ProbeSet::onlooker(context);
+        set.probes.extend(watch::open(context));
+        set
+    }
+
+    /// Those that only read files: none takes a processor from what is looked at.
+    pub fn onlooker(context: &ProbeContext<'_>) -> Self {
         ProbeSet { probes: PROBES.iter().filter_map(|open| open(context)).collect() }
     }
 

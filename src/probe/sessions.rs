@@ -26,6 +26,24 @@ const OWN: &str = "sessions.own";
 /// Block of lines that say what of it this user cannot see; nulls are left out.
 const MISSING: &str = "sessions.missing";
 
+/// Whose sessions are looked at: blocks with all of it, with less, and of what is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of jobs of ours.
+    Jobs,
+    /// Those of everybody but ourselves: blocks of the same columns.
+    All,
+}
+
+impl Whose {
+    fn blocks(self) -> [&'static str; 3] {
+        match self {
+            Whose::Jobs => [SESSIONS, LESS, MISSING],
+            Whose::All => ["sessions.all", "sessions.all.less", "sessions.all.missing"],
+        }
+    }
+}
+
 /// The sampler's session.
 pub struct Sessions {
     session: Box<dyn Session>,
@@ -62,13 +80,19 @@ impl Sessions {
 
     /// A sampler over the blocks of an engine; none if it has no sessions to look at. `server_pids` are those of a server on
     /// this host.
-    pub fn open(mut session: Box<dyn Session>, blocks: &[&Block], server_pids: &[u32]) -> Option<Sessions> {
+    pub fn open(
+        mut session: Box<dyn Session>,
+        blocks: &[&Block],
+        server_pids: &[u32],
+        whose: Whose,
+    ) -> Option<Sessions> {
         let find = |name: &str| blocks.iter().find(|block| block.name == name).copied();
-        let (block, refused) = allowed(session.as_mut(), find(SESSIONS)?, find(LESS));
+        let [full, less, missing] = whose.blocks();
+        let (block, refused) = allowed(session.as_mut(), find(full)?, find(less));
         let period_s = find(SESSIONS)?.attributes.get("period")?.parse().ok()?;
         let mut ask = |name: &str| session.query(statement(&find(name)?.text), &[]).ok();
         let own_thread = ask(OWN).as_ref().and_then(Rows::scalar).and_then(|number| number.parse().ok());
-        let lines = ask(MISSING).map(|rows| rows.rows).unwrap_or_default();
+        let lines = ask(missing).map(|rows| rows.rows).unwrap_or_default();
         let missing = refused.into_iter().chain(lines.into_iter().flatten().flatten()).collect();
         let server = server_pids.first().copied();
         let own_thread = own_thread.filter(|_| server.is_some());
@@ -118,15 +142,15 @@ impl Sessions {
         Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
     }
 
-    /// What each session of `jobs` does now, and each process of the server that is at work.
+    /// What each session does now, of `jobs` if they are given, and each process of the server that is at work.
     ///
     /// # Errors
     /// The server's, as one line.
-    pub fn look(&mut self, jobs: &[u32]) -> Result<Vec<Seen>, String> {
+    pub fn look(&mut self, jobs: Option<&[u32]>) -> Result<Vec<Seen>, String> {
         let before: HashMap<u32, String> =
             self.threads.iter().filter_map(|thread| Some((*thread, self.call(*thread)?))).collect();
         let rows = self.session.query(&self.sql, &[]).map_err(|error| error.to_string())?;
-        let wanted = |row: &Row| row.id.is_none_or(|id| jobs.contains(&id));
+        let wanted = |row: &Row| jobs.is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));
         let rows: Vec<Row> = read(&rows).filter(wanted).collect();
         self.threads = rows.iter().filter_map(|row| row.thread).collect();
         Ok(rows.into_iter().map(|row| self.seen(row, &before)).collect())
@@ -286,7 +310,7 @@ mod tests {
         let columns = ["id", "idle", "class", "event", "activity"].map(String::from).to_vec();
         let rows = rows.iter().map(|row| row.iter().map(|cell| cell.map(String::from)).collect()).collect();
         let blocks = parse_blocks("probes.sql", blocks).unwrap();
-        Sessions::open(Box::new(Fixed(Rows { columns, rows })), &blocks.iter().collect::<Vec<_>>(), &[])
+        Sessions::open(Box::new(Fixed(Rows { columns, rows })), &blocks.iter().collect::<Vec<_>>(), &[], Whose::Jobs)
     }
 
     #[test]
@@ -301,7 +325,8 @@ mod tests {
         assert_eq!((sessions.period_s(), sessions.server_cpu_s()), (0.05, None));
         let sync = event("IO", "WALSync", Activity::LogSync, false);
         let write = event("IO", "DataFileWrite", Activity::DataWrite, true);
-        assert_eq!(sessions.look(&[7, 9]).unwrap(), [sync, Seen::Idle, write]);
+        assert_eq!(sessions.look(Some(&[7, 9])).unwrap(), [sync, Seen::Idle, write]);
+        assert_eq!(sessions.look(None).unwrap().len(), 4);
     }
 
     #[test]

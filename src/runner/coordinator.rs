@@ -38,6 +38,17 @@ pub struct Progress {
     pub t_s: f64,
     /// Seconds until the window closes; infinite for fixed work.
     pub left_s: f64,
+    pub now: Now,
+}
+
+/// What the jobs do now, as far as they have told: absent at the begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Now {
+    /// Over the last second of which every job has told.
+    pub ops_per_s: Option<f64>,
+    /// Service times of the last second that is over.
+    pub p50_us: Option<f64>,
+    pub p99_us: Option<f64>,
 }
 
 /// How the looping ended.
@@ -166,7 +177,8 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             return next_tick_s;
         }
         self.samples.push(now_s, &counters);
-        (self.progress)(Progress { t_s: now_s, left_s: (self.schedule.close_s() - now_s).max(0.0) });
+        let left_s = (self.schedule.close_s() - now_s).max(0.0);
+        (self.progress)(Progress { t_s: now_s, left_s, now: self.log.now(now_s) });
         self.schedule.next_sample_s(now_s)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::coordinator::Now;
 use crate::engine::{EngineError, SliceReport};
 use crate::model::{Counters, Tally};
 use crate::stats::LatencyHistogram;
@@ -11,6 +12,8 @@ use crate::stats::summary::Quantiles;
 
 /// Seconds to which slices may still be added: threads tell of theirs a little after their end.
 const OPEN_SECONDS: usize = 3;
+/// Jobs tell of their slices, of a second each, at different times.
+const LOOK_BACK_S: f64 = 4.0;
 /// A slice that ends so little before a point does ends with it.
 const EDGE_S: f64 = 1e-3;
 
@@ -136,6 +139,14 @@ impl SecondsLog {
         shared.points.get(from..to.min(shared.points.len())).unwrap_or_default().to_vec()
     }
 
+    /// What the jobs do at `now_s`: ops of the last second of which every job has told, times of the last that is over.
+    pub fn now(&self, now_s: f64) -> Now {
+        let points = self.points((now_s - LOOK_BACK_S).max(0.0), now_s);
+        let last = points.len().checked_sub(POINTS_PER_S as usize).map(|from| points[from..].iter().sum());
+        let second = self.lock().over.last().cloned().unwrap_or_default();
+        Now { ops_per_s: last, p50_us: second.p50_us, p99_us: second.p99_us }
+    }
+
     /// What ops took in each second.
     pub fn into_seconds(self) -> Vec<Second> {
         let mut shared = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -196,6 +207,8 @@ mod tests {
         add(2, 0.375, 1.2, 33);
         assert_eq!(log.points(0.25, 9.0), [17.0, 20.0, 20.0]);
         assert_eq!(log.points(0.25, 0.75), [17.0, 20.0]);
+        // Of the last second up to 1.0 s, of which both jobs have told.
+        assert_eq!((log.now(1.1).ops_per_s, log.now(0.5).ops_per_s), (Some(71.0), None));
         assert_eq!(log.points(20.0, 80.0).len(), 0);
     }
 }

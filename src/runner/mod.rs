@@ -16,7 +16,7 @@ pub mod test;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use coordinator::{CONNECT_TIMEOUT, Progress, ReadProbes, Reading};
+pub use coordinator::{CONNECT_TIMEOUT, Now, Progress, ReadProbes, Reading};
 pub use sessions::{IoCounts, SessionSource};
 pub use test::{Outcome, TestContext, run_test};
 

@@ -34,6 +34,7 @@ mod hostile;
 mod languages;
 mod leftovers;
 mod limits;
+mod live;
 mod mariadb;
 mod one_at_a_time;
 mod open_loop;

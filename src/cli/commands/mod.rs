@@ -11,6 +11,7 @@ pub mod export_sql;
 pub mod generate;
 pub mod list;
 pub mod list_plan;
+pub mod monitor;
 pub mod overhead;
 pub mod report;
 pub mod run;

@@ -1,15 +1,18 @@
 //! `run`: the main job.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::campaign::{self, Campaign, Ended, Event, Request};
 use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
-use crate::cli::{out, paths, request};
+use crate::cli::values::Listen;
+use crate::cli::{metrics_server, out, paths, request};
 use crate::engine;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Plan, RunStatus, Status, Test};
+use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
@@ -31,10 +34,18 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     request::check_fit(&catalog, &request, &plan)?;
     let mut store = context.store()?;
     let interrupt = interrupt()?;
-    let console = Console::new(context, format == "json");
+    let metrics = Arc::new(RunMetrics::new(request.target.label()));
+    if let Some(Listen(address)) = args.metrics {
+        let metrics = Arc::clone(&metrics);
+        metrics_server::serve(address, move || metrics.text())?;
+    }
+    let console = Console::new(context, format == "json").plain(args.plain);
     tell_beforehand(&console, &request, &plan);
     let ended = request::with_password(context, &request, |request| {
-        let events = |event: Event<'_>| console.show(&event);
+        let events = |event: Event<'_>| {
+            metrics.note(&event);
+            console.show(&event);
+        };
         let (catalog, plan, interrupt) = (&catalog, &plan, &interrupt);
         campaign::run(&Campaign { catalog, request, plan, interrupt, events: &events }, &mut store)
     });

@@ -1,0 +1,233 @@
+//! `monitor`: a database at work, beside what its platform was measured to do.
+
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+
+use crate::catalog::Catalog;
+use crate::cli::args::{MonitorArgs, PlaceArgs, TargetArgs};
+use crate::cli::context::{Context, interrupt};
+use crate::cli::monitor_view::{self, Title};
+use crate::cli::values::Listen;
+use crate::cli::{metrics_server, out, paths, request};
+use crate::error::{Error, Result};
+use crate::model::{RunRecord, Test};
+use crate::monitor::observer::{GLANCE, Look, Observer};
+use crate::monitor::recording::{self, Recording, Subject};
+use crate::monitor::{live_metrics, open_metrics};
+use crate::runner::Interrupt;
+use crate::store::Store;
+
+/// How long an interval of a recording is shown.
+const REPLAY_PACE: Duration = Duration::from_millis(100);
+/// Between two questions whether somebody interrupts.
+const ATTENTION: Duration = Duration::from_millis(100);
+
+/// Watches a server until it is interrupted, or shows a recording.
+///
+/// # Errors
+/// Usage, target, results file.
+pub fn monitor(context: &Context, args: &MonitorArgs) -> Result<()> {
+    let is_json = context.format(&["text", "json"])? == "json";
+    if is_json && !args.once {
+        return Err(Error::usage("--format", "one JSON document is one look").advise("add --once"));
+    }
+    let interrupt = interrupt()?;
+    match (&args.replay, &args.target) {
+        (Some(run), _) => replay(context, args, run, &interrupt),
+        (None, Some(target)) => watch(context, args, (target, is_json), &interrupt),
+        (None, None) => Err(Error::usage("TARGET", "is missing").advise("give the URL of a server, or --replay RUN")),
+    }
+}
+
+/// Shows the looks of a recording.
+fn replay(context: &Context, args: &MonitorArgs, run: &str, interrupt: &Interrupt) -> Result<()> {
+    let (run, tests) = stored(context, run, true)?;
+    let looks = recording::looks(&tests);
+    if looks.is_empty() {
+        return Err(Error::usage(format!("run {}", run.id), "is not a recording").advise("record with --record FILE"));
+    }
+    let title = Title { target: format!("{}, recorded", run.target), against: None, keys: "q ends" };
+    let mut view = View::open(context, args.once, title);
+    let looks = if args.once { &looks[looks.len() - 1..] } else { &looks };
+    for look in looks {
+        view.show(look)?;
+        if view.is_screen() && view.wait(REPLAY_PACE, interrupt) || interrupt.is_set() {
+            return Ok(());
+        }
+    }
+    // The last one stays until somebody ends it.
+    while view.is_screen() && !view.wait(ATTENTION, interrupt) {}
+    Ok(())
+}
+
+/// A run of the results file; its seconds if they are wanted.
+fn stored(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord, Vec<Test>)> {
+    let store = context.store_to_read()?;
+    let run = store.run(run)?;
+    let tests = if with_seconds { store.tests(run.id)? } else { store.figures(run.id)? };
+    Ok((run, tests))
+}
+
+fn watch(context: &Context, args: &MonitorArgs, (target, is_json): (&str, bool), interrupt: &Interrupt) -> Result<()> {
+    let catalog = context.catalog()?;
+    let mut observer = opened(context, &catalog, target)?;
+    let mut title = Title { target: observer.label(), against: None, keys: "q ends" };
+    if let Some(run) = &args.against {
+        let (run, tests) = stored(context, run, false)?;
+        observer.compare_with(&catalog, &run, &tests)?;
+        title.against = Some(format!("run {}", run.id));
+    }
+    let metrics = served(args, &observer)?;
+    let mut recording = args.record.as_ref().map(|_| recorded(args, &observer)).transpose()?;
+    let mut view = if is_json { View::Json } else { View::open(context, args.once, title) };
+    let watched = watched(args, &mut observer, &mut view, interrupt, &mut |look| {
+        metrics.iter().for_each(|page| page.set(look));
+        recording.as_mut().map_or(Ok(()), |recording| recording.add(look))
+    });
+    drop(view);
+    let ended = recording.map_or(Ok(()), |recording| recording.end(observer.elapsed_s()));
+    watched.and(ended)
+}
+
+fn opened(context: &Context, catalog: &Catalog, target: &str) -> Result<Observer> {
+    let place = PlaceArgs { target: target.to_string(), ..PlaceArgs::default() };
+    let request = request::of_target(catalog, &TargetArgs { place, ..TargetArgs::default() })?;
+    request::with_password(context, &request, |request| Observer::open(catalog, request))
+}
+
+fn recorded(args: &MonitorArgs, observer: &Observer) -> Result<Recording> {
+    let file = args.record.clone().unwrap_or_default();
+    paths::check_parent(&file, "--record")?;
+    let (engine, disclosure) = observer.platform();
+    let (target, command, name) = (observer.label(), paths::command_line(), args.name.clone());
+    let subject = Subject { target, engine, disclosure: disclosure.clone(), command, name };
+    let recording = Recording::begin(Store::open(&file)?, subject)?;
+    out::tell(&format!("recording run {} in {}", recording.run_id(), file.display()));
+    Ok(recording)
+}
+
+/// Looks until it is enough: each interval is told to `take` and shown.
+fn watched(
+    args: &MonitorArgs,
+    observer: &mut Observer,
+    view: &mut View,
+    interrupt: &Interrupt,
+    take: &mut dyn FnMut(&Look) -> Result<()>,
+) -> Result<()> {
+    let interval = Duration::from_secs_f64(args.interval.0.max(GLANCE.as_secs_f64()));
+    let mut due = Instant::now() + interval;
+    loop {
+        observer.glance();
+        if view.wait(GLANCE.min(due.saturating_duration_since(Instant::now())), interrupt) {
+            return Ok(());
+        }
+        if Instant::now() < due {
+            continue;
+        }
+        // An interval that came late is as long as it is.
+        due = (due + interval).max(Instant::now());
+        let look = observer.read()?;
+        take(&look)?;
+        view.show(&look)?;
+        if args.once || args.duration.is_some_and(|duration| look.t_s >= duration.0) {
+            return Ok(());
+        }
+    }
+}
+
+/// The page of the last look.
+struct MetricsPage {
+    target: String,
+    text: Arc<Mutex<String>>,
+}
+
+impl MetricsPage {
+    fn set(&self, look: &Look) {
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = live_metrics::text(&self.target, look);
+    }
+}
+
+fn served(args: &MonitorArgs, observer: &Observer) -> Result<Option<MetricsPage>> {
+    let Some(Listen(address)) = args.metrics else { return Ok(None) };
+    let text = Arc::new(Mutex::new(open_metrics::Page::default().end()));
+    let page = MetricsPage { target: observer.label(), text: Arc::clone(&text) };
+    metrics_server::serve(address, move || text.lock().unwrap_or_else(PoisonError::into_inner).clone())?;
+    Ok(Some(page))
+}
+
+/// How looks are shown.
+enum View {
+    Screen(Box<DefaultTerminal>, Title),
+    Lines,
+    Whole(Title),
+    Json,
+}
+
+impl View {
+    fn open(context: &Context, once: bool, title: Title) -> View {
+        if once {
+            return View::Whole(title);
+        }
+        let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+        if is_terminal && !context.global.quiet {
+            if let Ok(terminal) = ratatui::try_init() {
+                return View::Screen(Box::new(terminal), title);
+            }
+        }
+        View::Lines
+    }
+
+    fn is_screen(&self) -> bool {
+        matches!(self, View::Screen(..))
+    }
+
+    fn show(&mut self, look: &Look) -> Result<()> {
+        match self {
+            View::Screen(terminal, title) => terminal
+                .draw(|frame| monitor_view::draw(frame, title, look))
+                .map(drop)
+                .map_err(|error| Error::target("the terminal", error.to_string())),
+            View::Lines => out::rendered(&monitor_view::line(look)),
+            View::Whole(title) => out::rendered(&monitor_view::whole(title, look)),
+            View::Json => out::json(look),
+        }
+    }
+
+    /// Waits; true if somebody wants to end.
+    fn wait(&self, time: Duration, interrupt: &Interrupt) -> bool {
+        let until = Instant::now() + time;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if interrupt.is_set() || left.is_zero() {
+                return interrupt.is_set();
+            }
+            match self {
+                View::Screen(..) if event::poll(left.min(ATTENTION)).unwrap_or(false) => {
+                    if event::read().is_ok_and(|event| is_end(&event)) {
+                        return true;
+                    }
+                }
+                View::Screen(..) => {}
+                _ => std::thread::sleep(left.min(ATTENTION)),
+            }
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if self.is_screen() {
+            ratatui::restore();
+        }
+    }
+}
+
+fn is_end(event: &Event) -> bool {
+    let Event::Key(key) = event else { return false };
+    let is_ctrl_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    is_ctrl_c || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
+}

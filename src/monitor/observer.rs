@@ -1,0 +1,343 @@
+//! A database at work, looked at from outside: its counters once an interval, its sessions some times in between.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::against::{Limit, Measured, limit};
+use super::rates::{Peaks, Rate};
+use crate::analysis::compare::{Difference, Side, differences};
+use crate::campaign::probing::{disclosed, is_here};
+use crate::campaign::{Platform, Request};
+use crate::catalog::Catalog;
+use crate::engine::Access;
+use crate::error::{Error, Result};
+use crate::model::{Counters, Disclosure, Event, Profile, ProfileRow, RunRecord, Seen, Target, Test};
+use crate::probe::{self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose};
+
+/// Between two looks at the sessions.
+pub const GLANCE: Duration = Duration::from_millis(250);
+/// Intervals over which waits are counted.
+const WAITS_OVER: usize = 10;
+/// Between two readings of the statements, which the server copies from memory as a whole.
+const STATEMENTS_EVERY: Duration = Duration::from_secs(10);
+/// Statements and waits that are told.
+const MOST: usize = 5;
+/// Name of the profile.
+const STATEMENTS: &str = "statements";
+
+/// Sessions seen at an event.
+pub type Sightings = BTreeMap<Event, u64>;
+
+/// What was seen in an interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Look {
+    /// Seconds since the first reading, at the end of the interval.
+    pub t_s: f64,
+    pub interval_s: f64,
+    pub rates: Vec<Rate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    /// Sessions that were at work or waited within a statement, on average; absent if they cannot be seen.
+    pub sessions: Option<f64>,
+    /// What they did, over the last seconds: the most frequent first.
+    pub waits: Vec<Wait>,
+    /// Those that took the most time, over the last seconds.
+    pub statements: Vec<Statement>,
+    pub cost: Cost,
+    /// What cannot be seen, and why.
+    pub missing: Vec<String>,
+    /// What the counters grew by, and what the sessions were seen at, in the interval.
+    #[serde(skip)]
+    pub grown: Counters,
+    #[serde(skip)]
+    pub seen: Sightings,
+    /// Looks at the sessions in the interval.
+    #[serde(skip)]
+    pub glances: u64,
+}
+
+/// A kind of wait.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Wait {
+    pub class: String,
+    pub event: String,
+    /// Of all that sessions were seen at: 1 = all.
+    pub share: f64,
+}
+
+/// A statement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Statement {
+    pub text: String,
+    pub calls_per_s: Option<f64>,
+    pub mean_ms: Option<f64>,
+}
+
+/// What looking costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Processor time of our process per second: 0.01 = 1 % of one processor.
+    pub own_cpu: Option<f64>,
+    pub queries_per_s: f64,
+    /// Time that reading the counters took.
+    pub reading_ms: f64,
+}
+
+/// Looks at a database.
+pub struct Observer {
+    platform: Platform,
+    probes: ProbeSet,
+    /// Queries of one reading of the counters.
+    queries: usize,
+    sessions: Option<Sessions>,
+    disclosure: Disclosure,
+    measured: Option<Measured>,
+    began: Instant,
+    last: (Instant, Counters),
+    peaks: Peaks,
+    /// Sightings and looks of the interval under way, and of the last ones.
+    glances: (Sightings, u64),
+    past: VecDeque<(Sightings, u64)>,
+    statements: Statements,
+    missing: BTreeSet<String>,
+}
+
+/// The statements that took the most time.
+#[derive(Default)]
+struct Statements {
+    before: Option<(Instant, ProfileReading)>,
+    top: Vec<Statement>,
+}
+
+impl Observer {
+    /// Opens an existing server and reads it once. Nothing is created.
+    ///
+    /// # Errors
+    /// The target is not an existing server, or does not answer; of kind `NoPassword` if the user may be asked for one.
+    pub fn open(catalog: &Catalog, request: &Request) -> Result<Observer> {
+        let Target::Existing { .. } = request.target else {
+            let what = "is not a server that others use: only the URL of one can be monitored";
+            return Err(Error::usage(request.target.label(), what).advise("give postgres://... or mariadb://..."));
+        };
+        let platform = Platform::open(request, None, Access::Watch, &|_| {})?;
+        let at = |error: crate::engine::EngineError| error.at(platform.label());
+        let database = platform.database.as_ref();
+        let blocks = catalog.probes(platform.engine.name(), &database.version().0);
+        let (disclosure, failed) = disclosed(&platform, &blocks)?;
+        let (storage, pids) = (database.storage_path(), database.server_pids());
+        let context = ProbeContext { storage: storage.as_deref(), server_pids: &pids, in_process: false };
+        let mut probes = if is_here(&platform) { ProbeSet::onlooker(&context) } else { ProbeSet::own_process() };
+        probes.push(Box::new(SqlProbe::new(database.session().map_err(at)?, &blocks)));
+        let sessions = Sessions::open(database.session().map_err(at)?, &blocks, &pids, Whose::All);
+        let queries = blocks.iter().filter(|block| block.name.starts_with("counters.")).count();
+        let mut missing: BTreeSet<String> = sessions.iter().flat_map(Sessions::missing).collect();
+        missing.extend(failed.into_iter().map(|(block, why)| format!("{block}: {why}")));
+        let now = Instant::now();
+        let mut observer = Observer {
+            platform,
+            probes,
+            queries,
+            sessions,
+            disclosure,
+            measured: None,
+            began: now,
+            last: (now, Counters::default()),
+            peaks: Peaks::default(),
+            glances: Default::default(),
+            past: VecDeque::new(),
+            statements: Statements::default(),
+            missing,
+        };
+        observer.last.1 = observer.counters()?.0;
+        observer.read_statements(now);
+        Ok(observer)
+    }
+
+    /// From now on each rate is told as a share of what a run has measured.
+    ///
+    /// # Errors
+    /// The platform is not the one of the run, naming what differs.
+    pub fn compare_with(&mut self, catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Result<()> {
+        let found = self.differences(catalog, run, tests);
+        if !found.is_empty() {
+            let shown: Vec<String> = found.iter().take(3).map(told).collect();
+            let more = if found.len() > 3 { format!(" and {} more", found.len() - 3) } else { String::new() };
+            let what = format!("the platform of run {} differs: {}{more}", run.id, shown.join("; "));
+            return Err(Error::usage("--against", what).advise("measure this one with 'dbdyno run'"));
+        }
+        self.measured = Some(Measured::of(tests));
+        Ok(())
+    }
+
+    fn differences(&self, catalog: &Catalog, run: &RunRecord, tests: &[Test]) -> Vec<Difference> {
+        let mut here = run.clone();
+        here.engine = Some(self.platform.engine.name().to_string());
+        let sections = ["hardware", "os", "storage", "database", "settings"];
+        for section in sections {
+            here.disclosure.0.remove(section);
+            let facts = self.disclosure.0.get(section).cloned();
+            facts.into_iter().for_each(|facts| drop(here.disclosure.0.insert(section.into(), facts)));
+        }
+        let side = |name, run| Side { name, run, tests, price: None, noise: None };
+        differences(&side("run", run), &side("here", &here), catalog.effects())
+    }
+
+    /// Seconds from the first reading to the last one.
+    pub fn elapsed_s(&self) -> f64 {
+        (self.last.0 - self.began).as_secs_f64()
+    }
+
+    /// As shown to the user.
+    pub fn label(&self) -> String {
+        self.platform.label()
+    }
+
+    /// The engine's name, and what is known of platform and settings.
+    pub fn platform(&self) -> (&'static str, &Disclosure) {
+        (self.platform.engine.name(), &self.disclosure)
+    }
+
+    /// Looks at the sessions.
+    pub fn glance(&mut self) {
+        let Some(sessions) = &mut self.sessions else { return };
+        match sessions.look(None) {
+            Ok(seen) => {
+                self.glances.1 += 1;
+                let at_work = seen.into_iter().filter_map(|seen| match seen {
+                    Seen::At(event) if !event.background => Some(event),
+                    _ => None,
+                });
+                at_work.for_each(|event| *self.glances.0.entry(event).or_default() += 1);
+            }
+            Err(why) => drop(self.missing.insert(format!("sessions: {why}"))),
+        }
+    }
+
+    /// Ends the interval: what happened since the last one ended.
+    ///
+    /// # Errors
+    /// The server no longer answers.
+    pub fn read(&mut self) -> Result<Look> {
+        let (counters, reading_ms) = self.counters()?;
+        let now = Instant::now();
+        let interval_s = (now - self.last.0).as_secs_f64();
+        let grown = counters.since(&self.last.1);
+        self.last = (now, counters);
+        let statements_read = self.read_statements(now);
+        let (seen, looks) = std::mem::take(&mut self.glances);
+        self.past.push_back((seen.clone(), looks));
+        let too_many = self.past.len().saturating_sub(WAITS_OVER);
+        self.past.drain(..too_many);
+        let mut rates = self.peaks.rates(&grown, interval_s);
+        self.measured.iter().for_each(|measured| measured.cover(&mut rates));
+        let queries = self.queries as u64 + looks + u64::from(statements_read);
+        let own_cpu = grown.get("self_cpu_s").map(|cpu_s| cpu_s / interval_s);
+        Ok(Look {
+            t_s: (now - self.began).as_secs_f64(),
+            interval_s,
+            limit: limit(&rates),
+            rates,
+            sessions: (looks > 0).then(|| seen.values().sum::<u64>() as f64 / looks as f64),
+            waits: self.waits(),
+            statements: self.statements.top.clone(),
+            cost: Cost { own_cpu, queries_per_s: queries as f64 / interval_s, reading_ms },
+            missing: self.missing.iter().cloned().collect(),
+            grown,
+            seen,
+            glances: looks,
+        })
+    }
+
+    fn counters(&mut self) -> Result<(Counters, f64)> {
+        let reading = self.probes.read();
+        if !reading.failed.is_empty() {
+            // A server that has gone is the reason, not what it cannot be asked for.
+            self.platform.database.session().map_err(|error| error.at(self.platform.label()))?;
+        }
+        self.missing.extend(reading.failed.into_iter().map(|(probe, why)| format!("{probe}: {why}")));
+        Ok((reading.counters, reading.cost_ms))
+    }
+
+    fn waits(&self) -> Vec<Wait> {
+        let mut sum = Sightings::new();
+        self.past
+            .iter()
+            .flat_map(|(seen, _)| seen)
+            .for_each(|(event, count)| *sum.entry(event.clone()).or_default() += count);
+        ranked(&sum)
+    }
+
+    /// Reads them if it is time to; true if it was.
+    fn read_statements(&mut self, now: Instant) -> bool {
+        let is_first = self.statements.top.is_empty();
+        let due = |(at, _): &(Instant, ProfileReading)| is_first || now - *at >= STATEMENTS_EVERY;
+        if !self.statements.before.as_ref().is_none_or(due) {
+            return false;
+        }
+        let Some(sessions) = &mut self.sessions else { return false };
+        let mut reading = sessions.profiles();
+        reading.retain(|name, _| name == STATEMENTS);
+        if let Some((at, before)) = &self.statements.before {
+            let profile = probe::profiles_between(before, reading.clone()).remove(STATEMENTS).unwrap_or_default();
+            self.missing.extend(profile.missing.iter().map(|why| format!("statements: {why}")));
+            self.statements.top = top(&profile, (now - *at).as_secs_f64());
+        }
+        self.statements.before = Some((now, reading));
+        true
+    }
+}
+
+fn told(difference: &Difference) -> String {
+    let Difference { section, fact, base, other, .. } = difference;
+    format!("{section} {fact} is {} here, was {}", crate::error::quote(other), crate::error::quote(base))
+}
+
+/// The most frequent events.
+pub fn ranked(sightings: &Sightings) -> Vec<Wait> {
+    let all: u64 = sightings.values().sum();
+    let mut sorted: Vec<(&Event, &u64)> = sightings.iter().collect();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let wait = |(event, count): (&Event, &u64)| Wait {
+        class: event.class.clone(),
+        event: event.name.clone(),
+        share: *count as f64 / all as f64,
+    };
+    sorted.into_iter().take(MOST).map(wait).collect()
+}
+
+fn top(profile: &Profile, elapsed_s: f64) -> Vec<Statement> {
+    let statement = |row: &ProfileRow| {
+        let (calls, time_ms) = (row.values.get("calls"), row.values.get("time_ms"));
+        let mean_ms = time_ms.zip(calls.filter(|calls| *calls > 0.0)).map(|(ms, calls)| ms / calls);
+        Statement { text: row.name.clone(), calls_per_s: calls.map(|calls| calls / elapsed_s), mean_ms }
+    };
+    profile.rows.iter().take(MOST).map(statement).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::counters;
+    use crate::model::Activity;
+
+    #[test]
+    fn the_most_frequent_waits_come_first() {
+        let event =
+            |name: &str| Event { class: "IO".into(), name: name.into(), activity: Activity::Other, background: false };
+        let sightings = Sightings::from([(event("a"), 1), (event("b"), 3)]);
+        let waits: Vec<_> = ranked(&sightings).into_iter().map(|wait| (wait.event, wait.share)).collect();
+        assert_eq!(waits, [("b".to_string(), 0.75), ("a".to_string(), 0.25)]);
+        assert!(ranked(&Sightings::new()).is_empty());
+    }
+
+    #[test]
+    fn statements_are_per_second_and_those_that_nobody_counts_have_no_mean() {
+        let row = |values: &[(&str, f64)]| ProfileRow { name: "select 1".into(), values: counters(values) };
+        let rows = vec![row(&[("calls", 20.0), ("time_ms", 5.0)]), row(&[("time_ms", 5.0)])];
+        let found = top(&Profile { rows, ..Profile::default() }, 10.0);
+        assert_eq!((found[0].calls_per_s, found[0].mean_ms), (Some(2.0), Some(0.25)));
+        assert_eq!((found[1].calls_per_s, found[1].mean_ms), (None, None));
+    }
+}

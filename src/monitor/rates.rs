@@ -1,0 +1,151 @@
+//! What a database does per second, in the units of the reports: from counters, with the highest seen so far.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::Serialize;
+
+use super::against::Covered;
+use crate::analysis::cpu;
+use crate::model::Counters;
+
+/// A counter that is shown as a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Definition {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub unit: &'static str,
+    /// Name in `docs/counters.md`.
+    pub counter: &'static str,
+    /// From the counter per second to the unit.
+    pub scale: f64,
+    /// What is used up as the rate grows. None if it does not grow with the load: commits share a sync, changed blocks are
+    /// written when it suits the database.
+    pub component: Option<&'static str>,
+}
+
+const fn rate(
+    (id, title, unit): (&'static str, &'static str, &'static str),
+    (counter, scale): (&'static str, f64),
+    component: Option<&'static str>,
+) -> Definition {
+    Definition { id, title, unit, counter, scale, component }
+}
+
+/// Every rate, in the order shown.
+pub const RATES: [Definition; 9] = [
+    rate(("commits", "Commits", "tps"), ("commits", 1.0), Some("transactions")),
+    rate(("logical_reads", "Logical reads", "dbps"), ("logical_reads", 1.0), Some("buffer cache")),
+    rate(("physical_reads", "Physical reads", "iops"), ("physical_reads", 1.0), Some("reads from files")),
+    rate(("device_reads", "Device reads", "iops"), ("os_disk_reads", 1.0), Some("device")),
+    rate(("redo", "REDO", "MB/s"), ("wal_bytes", 1e-6), Some("log writer")),
+    rate(("log_syncs", "Log syncs", "1/s"), ("wal_syncs", 1.0), None),
+    rate(("blocks_written", "Blocks written", "dbps"), ("blocks_written", 1.0), None),
+    rate(("device_writes", "Device writes", "iops"), ("os_disk_writes", 1.0), None),
+    rate(("temporary", "Temporary files", "MB/s"), ("temp_bytes", 1e-6), None),
+];
+
+/// Id of the row of the processors.
+pub const CPU: &str = "cpu_busy";
+
+/// A row of the monitor.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rate {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub unit: &'static str,
+    /// Mean of the last intervals, at most five.
+    pub now: f64,
+    /// The highest so far.
+    pub peak: f64,
+    /// What the platform was measured to do; absent if no test covers the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<Covered>,
+}
+
+/// Intervals that a rate is the mean of: sessions of some servers tell their counts once a second.
+const OVER: usize = 5;
+
+/// The last intervals, and the highest rates so far, by id.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Peaks {
+    last: VecDeque<(Counters, f64)>,
+    highest: BTreeMap<&'static str, f64>,
+}
+
+impl Peaks {
+    /// The rates after an interval of so many seconds in which the counters grew by `grown`. A counter that fell was reset: its
+    /// rate is not known.
+    pub fn rates(&mut self, grown: &Counters, interval_s: f64) -> Vec<Rate> {
+        self.last.push_back((grown.clone(), interval_s));
+        let too_many = self.last.len().saturating_sub(OVER);
+        self.last.drain(..too_many);
+        let mut sum = Counters::default();
+        self.last.iter().for_each(|(grown, _)| sum.add(grown));
+        sum.0.retain(|name, _| grown.get(name).is_some());
+        let over_s = self.last.iter().map(|(_, s)| s).sum();
+        self.means(&sum, over_s)
+    }
+
+    fn means(&mut self, grown: &Counters, interval_s: f64) -> Vec<Rate> {
+        let per_s = |definition: &Definition| Some(grown.get(definition.counter)? / interval_s * definition.scale);
+        let shown = |(id, title, unit), now: Option<f64>| Some((id, title, unit, now.filter(|now| is_rate(*now))?));
+        let rates = RATES.iter().map(|rate| shown((rate.id, rate.title, rate.unit), per_s(rate)));
+        let busy = shown((CPU, "CPU busy", "%"), cpu::busy_pct(grown).ok());
+        rates.chain([busy]).flatten().map(|row| self.row(row)).collect()
+    }
+
+    fn row(&mut self, (id, title, unit, now): (&'static str, &'static str, &'static str, f64)) -> Rate {
+        let peak = self.highest.entry(id).or_insert(now);
+        *peak = peak.max(now);
+        Rate { id, title, unit, now, peak: *peak, against: None }
+    }
+}
+
+fn is_rate(now: f64) -> bool {
+    now.is_finite() && now >= 0.0
+}
+
+/// Counters that a recording keeps of each interval: those that rates and waits are made of, with four significant digits.
+pub fn kept(grown: &Counters) -> Counters {
+    let wanted = |name: &str| RATES.iter().any(|rate| rate.counter == name) || HOST.contains(&name);
+    let known = grown.0.iter().filter(|(name, _)| wanted(name));
+    Counters(known.map(|(name, value)| (name.clone(), rounded(*value))).collect())
+}
+
+/// What [`cpu::busy_pct`] is made of.
+const HOST: [&str; 4] = ["os_cpu_total_s", "os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"];
+
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::counters;
+
+    #[test]
+    fn rates_are_per_second_and_peaks_stay() {
+        let mut peaks = Peaks::default();
+        let grown = |commits, wal| counters(&[("commits", commits), ("wal_bytes", wal)]);
+        peaks.rates(&grown(500.0, 4e6), 2.0);
+        let rates = peaks.rates(&grown(100.0, -5e6), 1.0);
+        let rates: Vec<_> = rates.iter().map(|rate| (rate.id, rate.now, rate.peak)).collect();
+        assert_eq!(rates, [("commits", 200.0, 250.0)], "a log that shrank is another one");
+        let last = (0..5).map(|_| peaks.rates(&grown(30.0, 3e6), 1.0)).last().unwrap();
+        assert_eq!((last[0].now, last[1].unit, last[1].now, last[1].peak), (30.0, "MB/s", 3.0, 3.0));
+    }
+
+    #[test]
+    fn busy_processors_are_a_row_of_their_own() {
+        let grown = counters(&[("os_cpu_total_s", 2.0), ("os_cpu_idle_s", 1.5)]);
+        let rates = Peaks::default().rates(&grown, 1.0);
+        assert_eq!((rates[0].id, rates[0].now), (CPU, 25.0));
+    }
+
+    #[test]
+    fn a_recording_keeps_little() {
+        let grown = counters(&[("commits", 123_456.0), ("index_scans", 7.0), ("os_cpu_idle_s", 1.0)]);
+        assert_eq!(kept(&grown), counters(&[("commits", 123_500.0), ("os_cpu_idle_s", 1.0)]));
+    }
+}

@@ -1,0 +1,246 @@
+//! What a database did, kept in a results file: a run of tests of ten minutes, each with its seconds, waits and statements.
+
+use std::collections::BTreeMap;
+
+use super::observer::{GLANCE, Look, Sightings, Wait};
+use super::rates::{Peaks, kept};
+use crate::error::Result;
+use crate::model::{
+    Better, Counters, Disclosure, Drive, EventCount, Kpm, KpmValue, Reason, ReasonCode, RunKind, RunRecord, RunStatus,
+    SeriesPoint, Status, Test, TestResult, Verdict, Waits,
+};
+use crate::store::{self, Store};
+
+/// Workload and group of what others did.
+pub const LIVE: &str = "LIVE";
+/// Length of a test: what a crash loses at most.
+const TEST_S: f64 = 600.0;
+
+/// A recording under way.
+pub struct Recording {
+    store: Store,
+    run_id: i64,
+    tests: u32,
+    began: Begin,
+    series: Vec<SeriesPoint>,
+    grown: Counters,
+    /// Sightings, and looks at the sessions.
+    seen: (Sightings, u64),
+}
+
+/// When a test began.
+struct Begin {
+    at: String,
+    t_s: f64,
+}
+
+/// What is recorded.
+pub struct Subject {
+    pub target: String,
+    pub engine: &'static str,
+    pub disclosure: Disclosure,
+    pub command: String,
+    pub name: Option<String>,
+}
+
+impl Recording {
+    /// Begins a run in the results file.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn begin(mut store: Store, subject: Subject) -> Result<Recording> {
+        let run_id = store.begin_run(&record(subject))?;
+        let began = Begin { at: store::now(), t_s: 0.0 };
+        let (series, grown, seen) = Default::default();
+        Ok(Recording { store, run_id, tests: 0, began, series, grown, seen })
+    }
+
+    /// Number of the run.
+    pub fn run_id(&self) -> i64 {
+        self.run_id
+    }
+
+    /// Adds an interval.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn add(&mut self, look: &Look) -> Result<()> {
+        self.series.push(point(look, self.began.t_s));
+        self.grown.add(&look.grown);
+        look.seen.iter().for_each(|(event, count)| *self.seen.0.entry(event.clone()).or_default() += count);
+        self.seen.1 += look.glances;
+        if look.t_s - self.began.t_s >= TEST_S { self.store_test(look.t_s) } else { Ok(()) }
+    }
+
+    /// Stores what there is and ends the run.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn end(mut self, t_s: f64) -> Result<()> {
+        if !self.series.is_empty() {
+            self.store_test(t_s)?;
+        }
+        self.store.finish_run(self.run_id, RunStatus::Finished)
+    }
+
+    fn store_test(&mut self, t_s: f64) -> Result<()> {
+        self.tests += 1;
+        let began = std::mem::replace(&mut self.began, Begin { at: store::now(), t_s });
+        let mut test = blank(self.tests, began.at);
+        (test.window_s, test.total_s) = (t_s - began.t_s, t_s - began.t_s);
+        test.waits = Some(waits(std::mem::take(&mut self.seen)));
+        test.counters = std::mem::take(&mut self.grown);
+        test.window_counters = test.counters.clone();
+        test.series = std::mem::take(&mut self.series);
+        crate::analysis::fill(&mut test);
+        self.store.save_test(self.run_id, &test)
+    }
+}
+
+fn record(subject: Subject) -> RunRecord {
+    RunRecord {
+        id: 0,
+        name: subject.name,
+        kind: RunKind::Measured,
+        provenance: None,
+        target: subject.target,
+        engine: Some(subject.engine.to_string()),
+        suite: "monitor".into(),
+        labels: BTreeMap::new(),
+        started_at: Some(store::now()),
+        ended_at: None,
+        status: RunStatus::Running,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: subject.command,
+        seed: None,
+        size_gb: None,
+        data_set_id: None,
+        disclosure: subject.disclosure,
+        own_loop: None,
+        device_sync: None,
+        plan: serde_json::Value::Object(Default::default()),
+        loads: Vec::new(),
+    }
+}
+
+/// Nobody knows what others would have done at most: a recording supports no statement about the platform.
+fn blank(seq: u32, started_at: String) -> TestResult {
+    let unit = |value, unit: &str| Kpm { value, unit: unit.into(), better: Better::Higher, scale: 1.0 };
+    let text = "what others did, recorded: not what the platform can do";
+    let reason = Reason::new(Status::Conditional, ReasonCode::Recorded, text);
+    TestResult {
+        seq,
+        workload: LIVE.into(),
+        group: LIVE.into(),
+        title: "what others did".into(),
+        hash: LIVE.into(),
+        verdict: Verdict::from_reasons(vec![reason]),
+        ..TestResult::empty(unit(KpmValue::Counter("commits".into()), "tps"), Drive::Client, started_at)
+    }
+}
+
+fn point(look: &Look, began_s: f64) -> SeriesPoint {
+    let commits = look.grown.get("commits").unwrap_or(0.0);
+    let mut sessions: BTreeMap<String, f64> = BTreeMap::new();
+    let all: u64 = look.seen.values().sum();
+    let mean = |count: u64| look.sessions.unwrap_or(0.0) * count as f64 / all.max(1) as f64;
+    look.seen.iter().for_each(|(event, count)| *sessions.entry(event.class.clone()).or_default() += mean(*count));
+    sessions.values_mut().for_each(|mean| *mean = (*mean * 100.0).round() / 100.0);
+    let round = |s: f64| (s * 1000.0).round() / 1000.0;
+    SeriesPoint {
+        t_s: round(look.t_s - began_s),
+        interval_s: round(look.interval_s),
+        ops: commits,
+        units: commits,
+        in_window: true,
+        metrics: kept(&look.grown),
+        sessions,
+        ..SeriesPoint::default()
+    }
+}
+
+fn waits((seen, glances): (Sightings, u64)) -> Waits {
+    let all: u64 = seen.values().sum();
+    let count = |(event, samples): (crate::model::Event, u64)| EventCount {
+        event,
+        samples,
+        share: samples as f64 / all.max(1) as f64,
+    };
+    let mut events: Vec<EventCount> = seen.into_iter().map(count).collect();
+    events.sort_by_key(|count| std::cmp::Reverse(count.samples));
+    let (samples, due, sessions) = (glances, glances, all);
+    Waits { period_s: GLANCE.as_secs_f64(), samples, due, sessions, events, ..Waits::default() }
+}
+
+/// What was seen, from the seconds of a recording; rates are as exact as what was kept.
+pub fn looks(tests: &[Test]) -> Vec<Look> {
+    let (mut peaks, mut began_s, mut looks) = (Peaks::default(), 0.0, Vec::new());
+    for test in tests.iter().filter_map(Test::measured) {
+        looks.extend(test.series.iter().map(|point| look(point, began_s, &mut peaks)));
+        began_s += test.window_s;
+    }
+    looks
+}
+
+fn look(point: &SeriesPoint, began_s: f64, peaks: &mut Peaks) -> Look {
+    let sessions: f64 = point.sessions.values().sum();
+    let wait =
+        |(class, mean): (&String, &f64)| Wait { class: class.clone(), event: String::new(), share: mean / sessions };
+    let mut waits: Vec<Wait> = point.sessions.iter().map(wait).collect();
+    waits.sort_by(|a, b| b.share.total_cmp(&a.share));
+    Look {
+        t_s: began_s + point.t_s,
+        interval_s: point.interval_s,
+        rates: peaks.rates(&point.metrics, point.interval_s),
+        sessions: Some(sessions),
+        waits,
+        ..Look::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::counters;
+    use crate::model::{Activity, Event};
+
+    fn seen(t_s: f64, commits: f64) -> Look {
+        let event =
+            Event { class: "IO".into(), name: "WALSync".into(), activity: Activity::LogSync, background: false };
+        let grown = counters(&[("commits", commits), ("os_cpu_total_s", 2.0), ("os_cpu_idle_s", 1.0)]);
+        Look { t_s, interval_s: 1.0, sessions: Some(1.5), grown, seen: [(event, 6)].into(), ..Look::default() }
+    }
+
+    #[test]
+    fn a_recording_is_read_back_as_it_was_seen() {
+        let mut test = blank(1, "2026-01-01T00:00:00Z".into());
+        (test.series, test.window_s) =
+            ([seen(1.0, 50.0), seen(2.0, 30.0)].iter().map(|look| point(look, 0.0)).collect(), 2.0);
+        let looks = looks(&[Test::from(test.clone()), Test::from(test)]);
+        assert_eq!(looks.iter().map(|look| look.t_s).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
+        let rates: Vec<_> = looks[1].rates.iter().map(|rate| (rate.id, rate.now, rate.peak)).collect();
+        assert_eq!(rates, [("commits", 40.0, 50.0), (super::super::rates::CPU, 50.0, 50.0)]);
+        assert_eq!(
+            (looks[1].sessions, looks[1].waits[0].class.as_str(), looks[1].waits[0].share),
+            (Some(1.5), "IO", 1.0)
+        );
+    }
+
+    #[test]
+    fn a_day_of_seconds_fits_in_50_megabytes() {
+        let names = super::super::rates::RATES.iter().map(|rate| (rate.counter, 123_456.789));
+        let host =
+            ["os_cpu_total_s", "os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"].map(|name| (name, 1.234_567));
+        let look = Look { grown: counters(&names.chain(host).collect::<Vec<_>>()), ..seen(86_399.123_456, 1.0) };
+        let second = serde_json::to_string(&point(&look, 0.0)).unwrap();
+        assert!(second.len() as f64 * 86_400.0 < 50e6, "{} bytes: {second}", second.len());
+    }
+
+    #[test]
+    fn a_recording_supports_no_statement() {
+        let test = blank(1, String::new());
+        assert_eq!((test.verdict.status, test.verdict.reasons[0].code.as_str()), (Status::Conditional, "recorded"));
+        let waits = waits((seen(1.0, 1.0).seen, 4));
+        assert_eq!((waits.sessions, waits.samples, waits.events[0].share), (6, 4, 1.0));
+    }
+}
