@@ -128,7 +128,7 @@ fn best_of(rate: &Definition, tests: &[&TestResult]) -> Option<Best> {
     let least = if rate.counter.ends_with("_bytes") { LEAST_PER_OP * UNIT_BYTES } else { LEAST_PER_OP };
     let reached = |test: &&TestResult| {
         let per_s = counter_per_s(test, rate.counter)?;
-        (per_s >= least * test.ops_per_s).then(|| (test.verdict.status, per_s * rate.scale))
+        (per_s >= least * test.ops_per_s).then_some((test.verdict.status, per_s * rate.scale))
     };
     let reached = tests.iter().filter_map(|test| Some((reached(test)?, *test)));
     let better = |a: &(Status, f64), b: &(Status, f64)| b.0.cmp(&a.0).then(a.1.total_cmp(&b.1));

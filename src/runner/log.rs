@@ -142,7 +142,7 @@ impl SecondsLog {
     /// What the jobs do at `now_s`: ops of the last second of which every job has told, times of the last that is over.
     pub fn now(&self, now_s: f64) -> Now {
         let points = self.points((now_s - LOOK_BACK_S).max(0.0), now_s);
-        let last = points.len().checked_sub(POINTS_PER_S as usize).map(|from| points[from..].iter().sum());
+        let last = points.len().checked_sub(POINTS_PER_S).map(|from| points[from..].iter().sum());
         let second = self.lock().over.last().cloned().unwrap_or_default();
         Now { ops_per_s: last, p50_us: second.p50_us, p99_us: second.p99_us }
     }

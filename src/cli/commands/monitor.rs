@@ -173,12 +173,11 @@ impl View {
             return View::Whole(title);
         }
         let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
-        if is_terminal && !context.global.quiet {
-            if let Ok(terminal) = ratatui::try_init() {
-                return View::Screen(Box::new(terminal), title);
-            }
+        let terminal = (is_terminal && !context.global.quiet).then(ratatui::try_init);
+        match terminal {
+            Some(Ok(terminal)) => View::Screen(Box::new(terminal), title),
+            Some(Err(_)) | None => View::Lines,
         }
-        View::Lines
     }
 
     fn is_screen(&self) -> bool {
