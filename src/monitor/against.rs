@@ -11,10 +11,10 @@ use crate::analysis::cpu;
 use crate::analysis::kpm::counter_per_s;
 use crate::model::{ReasonCode, Status, Test, TestResult};
 
-/// Units per op from which on a test counts as work with a component: fewer are by the way. Of bytes a thousand times as many.
+/// Units per op from which on a test counts as work with a component: fewer are by the way. Of bytes a hundred times as many.
 const LEAST_PER_OP: f64 = 0.1;
 /// Bytes that count as a unit.
-const UNIT_BYTES: f64 = 1000.0;
+const UNIT_BYTES: f64 = 100.0;
 /// A ramp shows what busy processors mean if it has made them so busy, in percent.
 const LEAST_BUSY_PCT: f64 = 80.0;
 
@@ -126,8 +126,14 @@ fn is_plain(test: &TestResult) -> bool {
 
 fn best_of(rate: &Definition, tests: &[&TestResult]) -> Option<Best> {
     let least = if rate.counter.ends_with("_bytes") { LEAST_PER_OP * UNIT_BYTES } else { LEAST_PER_OP };
+    let is_work =
+        |test: &TestResult, counter| counter_per_s(test, counter).is_some_and(|n| n >= LEAST_PER_OP * test.ops_per_s);
     let reached = |test: &&TestResult| {
         let per_s = counter_per_s(test, rate.counter)?;
+        // Other programs read from the device, too.
+        if rate.counter.starts_with("os_") && !is_work(test, "physical_reads") {
+            return None;
+        }
         (per_s >= least * test.ops_per_s).then_some((test.verdict.status, per_s * rate.scale))
     };
     let reached = tests.iter().filter_map(|test| Some((reached(test)?, *test)));
@@ -216,6 +222,13 @@ mod tests {
         assert_eq!(used(&measured, "commits", 60.0), Some(0.6));
         assert_eq!(used(&measured, "physical_reads", 1.0), None, "one read in a thousand ops is by the way");
         assert_eq!(used(&measured, "redo", 1.0), None, "its counter is not known");
+        let reads = |blocks| {
+            let mut test = test(1, 100.0, 30.0);
+            test.counters.set("physical_reads", blocks);
+            test.window_counters.set("os_disk_reads", 5000.0);
+            used(&Measured::of(&[Test::from(test)]), "device_reads", 50.0)
+        };
+        assert_eq!((reads(1.0), reads(900.0)), (None, Some(0.1)), "others read from the device, too");
         assert_eq!(used(&measured, CPU, 50.0), None, "the ramp ends at 60 % busy");
     }
 

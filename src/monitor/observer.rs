@@ -24,6 +24,8 @@ const WAITS_OVER: usize = 10;
 const STATEMENTS_EVERY: Duration = Duration::from_secs(10);
 /// Statements and waits that are told.
 const MOST: usize = 5;
+/// How the connection that asks is encrypted, among the settings.
+const CONNECTION: &str = "tls";
 /// Name of the profile.
 const STATEMENTS: &str = "statements";
 
@@ -165,7 +167,8 @@ impl Observer {
             let shown: Vec<String> = found.iter().take(3).map(told).collect();
             let more = if found.len() > 3 { format!(" and {} more", found.len() - 3) } else { String::new() };
             let what = format!("the platform of run {} differs: {}{more}", run.id, shown.join("; "));
-            return Err(Error::usage("--against", what).advise("measure this one with 'dbdyno run'"));
+            return Err(Error::usage("--against", what)
+                .advise("measure this one with 'dbdyno run'; what is not stated may be hidden from the role"));
         }
         self.measured = Some(Measured::of(tests));
         Ok(())
@@ -180,6 +183,11 @@ impl Observer {
             let facts = self.disclosure.0.get(section).cloned();
             facts.into_iter().for_each(|facts| drop(here.disclosure.0.insert(section.into(), facts)));
         }
+        // Not the platform's.
+        let of_connection = run.disclosure.0.get("settings").and_then(|facts| facts.get(CONNECTION).cloned());
+        let settings = here.disclosure.0.entry("settings".into()).or_default();
+        settings.remove(CONNECTION);
+        of_connection.into_iter().for_each(|value| drop(settings.insert(CONNECTION.into(), value)));
         let side = |name, run| Side { name, run, tests, price: None, noise: None };
         differences(&side("run", run), &side("here", &here), catalog.effects())
     }

@@ -228,12 +228,33 @@ mod tests {
 
     #[test]
     fn a_day_of_seconds_fits_in_50_megabytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("day.db");
+        let subject = Subject {
+            target: "postgres://db".into(),
+            engine: "postgres",
+            disclosure: Disclosure::default(),
+            command: String::new(),
+            name: None,
+        };
+        let mut recording = Recording::begin(Store::open(&path).unwrap(), subject).unwrap();
         let names = super::super::rates::RATES.iter().map(|rate| (rate.counter, 123_456.789));
         let host =
             ["os_cpu_total_s", "os_cpu_idle_s", "os_cpu_iowait_s", "os_cpu_steal_s"].map(|name| (name, 1.234_567));
-        let look = Look { grown: counters(&names.chain(host).collect::<Vec<_>>()), ..seen(86_399.123_456, 1.0) };
-        let second = serde_json::to_string(&point(&look, 0.0)).unwrap();
-        assert!(second.len() as f64 * 86_400.0 < 50e6, "{} bytes: {second}", second.len());
+        let grown = counters(&names.chain(host).collect::<Vec<_>>());
+        let seconds = 2000;
+        for second in 1..=seconds {
+            let t_s = f64::from(second) * 1.000_123;
+            recording.add(&Look { grown: grown.clone(), ..seen(t_s, 1.0) }).unwrap();
+        }
+        assert_eq!(recording.tests, 3, "what a crash loses is ten minutes");
+        recording.end(f64::from(seconds)).unwrap();
+        let tests = Store::open_to_read(&path).unwrap().tests(1).unwrap();
+        assert_eq!((tests.len(), looks(&tests).len()), (4, 2000));
+        let bytes: u64 =
+            std::fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        let of_a_day = bytes as f64 / f64::from(seconds) * 86_400.0;
+        assert!(of_a_day < 50e6, "{of_a_day} bytes");
     }
 
     #[test]
