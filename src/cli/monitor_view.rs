@@ -50,9 +50,13 @@ fn bar(used: f64) -> String {
     "#".repeat(full) + &".".repeat(BAR - full)
 }
 
-/// What comes first as the load grows.
+/// What comes first as the load grows; none if the load is compared with nothing.
 pub fn limit(look: &Look) -> Option<String> {
-    let limit = look.limit.as_ref()?;
+    let Some(limit) = &look.limit else {
+        let mut covered = look.rates.iter().filter_map(|rate| rate.against.as_ref());
+        let is_doubtful = covered.clone().next().is_some() && covered.all(|rate| rate.status != Status::Valid);
+        return is_doubtful.then(|| "limit: unknown, no valid figure covers a rate".into());
+    };
     let used = limit.used * 100.0;
     Some(format!("limit: {} at {:.1} x this load ({used:.0} % used)", limit.component, limit.at_times))
 }
@@ -226,6 +230,9 @@ mod tests {
             Look { rates: look().rates.into_iter().map(|rate| Rate { against: None, ..rate }).collect(), ..look() };
         let text = whole(&Title { against: None, ..title() }, &alone);
         assert!(!text.contains("unknown") && !text.contains("measured"), "{text}");
+        let doubtful = Look { rates: look().rates.drain(1..).collect(), limit: None, ..look() };
+        assert_eq!(limit(&doubtful).as_deref(), Some("limit: unknown, no valid figure covers a rate"));
+        assert_eq!(limit(&Look { rates: Vec::new(), ..doubtful }), None);
         let line = line(&look());
         assert!(line.starts_with("1:05  Commits 1,020 tps (26 %) | Reads 5.00 tps (50 % ?) | "), "{line}");
         assert!(line.ends_with("limit: log writer at 3.8 x this load (26 % used)") && !line.contains('\n'));

@@ -72,15 +72,15 @@ impl Recording {
         if look.t_s - self.began.t_s >= TEST_S { self.store_test(look.t_s) } else { Ok(()) }
     }
 
-    /// Stores what there is and ends the run.
+    /// Stores what there is and ends the run, as it ended.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn end(mut self, t_s: f64) -> Result<()> {
+    pub fn end(mut self, t_s: f64, status: RunStatus) -> Result<()> {
         if !self.series.is_empty() {
             self.store_test(t_s)?;
         }
-        self.store.finish_run(self.run_id, RunStatus::Finished)
+        self.store.finish_run(self.run_id, status)
     }
 
     fn store_test(&mut self, t_s: f64) -> Result<()> {
@@ -248,7 +248,7 @@ mod tests {
             recording.add(&Look { grown: grown.clone(), ..seen(t_s, 1.0) }).unwrap();
         }
         assert_eq!(recording.tests, 3, "what a crash loses is ten minutes");
-        recording.end(f64::from(seconds)).unwrap();
+        recording.end(f64::from(seconds), RunStatus::Finished).unwrap();
         let tests = Store::open_to_read(&path).unwrap().tests(1).unwrap();
         assert_eq!((tests.len(), looks(&tests).len()), (4, 2000));
         let bytes: u64 =

@@ -181,6 +181,12 @@ fn the_dashboard_asks_for_names_that_there_are() {
     }
 }
 
+/// True once a recording is in a results file.
+fn is_recording(desk: &Desk, file: &std::path::Path) -> bool {
+    let runs = desk.run(&format!("runs list --results {} --format json", file.display()));
+    runs.code == Some(0) && runs.json()["runs"].as_array().is_some_and(|runs| !runs.is_empty())
+}
+
 /// What a look tells of a rate.
 fn rate<'a>(look: &'a Value, id: &str) -> &'a Value {
     look["rates"].as_array().unwrap().iter().find(|rate| rate["id"] == id).unwrap_or(&Value::Null)
@@ -236,6 +242,21 @@ fn a_monitor_sees_what_sessions_of_others_wait_for() {
         let _ = admin.query(&end, &[]);
         sleeper.join().unwrap();
     }
+}
+
+#[test]
+fn a_server_that_no_longer_answers_ends_the_monitor_with_one_line() {
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let file = desk.path("day.db");
+    let line = format!("monitor {} --interval 250ms --quiet --record {}", lease.url, file.display());
+    let monitor = desk.spawn(&line);
+    until("it records", || file.exists() && is_recording(&desk, &file));
+    drop(lease);
+    let done = ended(monitor, &line);
+    assert_eq!(done.code, Some(3), "{done:?}");
+    assert_eq!(done.stderr.lines().filter(|line| line.starts_with("dbdyno: ")).count(), 1, "{done:?}");
+    let run = desk.run(&format!("runs show last --results {} --format json", file.display())).ok().json();
+    assert_eq!(run["status"], "failed", "what was seen is kept: {run}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::cli::monitor_view::{self, Title};
 use crate::cli::values::Listen;
 use crate::cli::{metrics_server, out, paths, request};
 use crate::error::{Error, Result};
-use crate::model::{RunRecord, Test};
+use crate::model::{RunRecord, RunStatus, Test};
 use crate::monitor::observer::{GLANCE, Look, Observer};
 use crate::monitor::recording::{self, Recording, Subject};
 use crate::monitor::{live_metrics, open_metrics};
@@ -89,7 +89,8 @@ fn watch(context: &Context, args: &MonitorArgs, (target, is_json): (&str, bool),
         recording.as_mut().map_or(Ok(()), |recording| recording.add(look))
     });
     drop(view);
-    let ended = recording.map_or(Ok(()), |recording| recording.end(observer.elapsed_s()));
+    let status = if watched.is_ok() { RunStatus::Finished } else { RunStatus::Failed };
+    let ended = recording.map_or(Ok(()), |recording| recording.end(observer.elapsed_s(), status));
     watched.and(ended)
 }
 
