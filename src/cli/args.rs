@@ -16,7 +16,7 @@ use crate::report::Language;
 
 pub use campaign::CampaignArgs;
 pub use monitor::MonitorArgs;
-pub use shared::{DataArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
+pub use shared::{DataArgs, DressArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
 pub use study::{InterferenceArgs, StudyArgs, SweepArgs};
 
 /// More ops per job are a typing error.
@@ -268,6 +268,8 @@ pub struct ReportArgs {
     pub test: Option<u32>,
     #[command(flatten)]
     pub out: OutputArgs,
+    #[command(flatten)]
+    pub dress: DressArgs,
     /// Licences and prices of a platform (docs/price.md), for 'price', 'summary' and 'workbook'; may be given several times
     #[arg(long, value_name = "FILE")]
     pub price: Vec<PathBuf>,
@@ -286,6 +288,8 @@ pub struct CompareArgs {
     pub price: Vec<PathBuf>,
     #[command(flatten)]
     pub out: OutputArgs,
+    #[command(flatten)]
+    pub dress: DressArgs,
 }
 
 /// Arguments of `capacity`.
@@ -306,6 +310,8 @@ pub struct CapacityArgs {
     pub price: Vec<PathBuf>,
     #[command(flatten)]
     pub out: OutputArgs,
+    #[command(flatten)]
+    pub dress: DressArgs,
 }
 
 /// What is made anew for each block.

@@ -29,6 +29,22 @@ pub fn read_small(path: &Path, what: &str) -> Result<String> {
     }
 }
 
+/// Reads a file of at most so many bytes.
+///
+/// # Errors
+/// Of usage, with the file.
+pub fn read_bytes(path: &Path, most: usize) -> Result<Vec<u8>> {
+    let place = || path.display().to_string();
+    let mut content = Vec::new();
+    match File::open(path).and_then(|file| file.take(most as u64 + 1).read_to_end(&mut content)) {
+        Ok(count) if count > most => {
+            Err(Error::usage(place(), format!("is larger than {most} bytes")).advise("name a smaller file"))
+        }
+        Ok(_) => Ok(content),
+        Err(error) => Err(Error::usage(place(), format!("cannot be read: {error}")).advise("name another file")),
+    }
+}
+
 /// `file:line` of a byte of its text.
 pub fn line_of(path: &Path, text: &str, offset: usize) -> String {
     let line = 1 + text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count();

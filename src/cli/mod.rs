@@ -11,6 +11,7 @@ pub mod metrics_server;
 pub mod monitor_view;
 pub mod out;
 pub mod paths;
+pub mod pdf;
 pub mod ramp_chart;
 pub mod request;
 pub mod target;

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::about::About;
+use super::dress::Brand;
 use super::texts::Language;
 use crate::analysis::heatmap::Rank;
 use crate::model::{Better, Reason, Sentence, Status, Verdict};
@@ -21,6 +22,8 @@ pub struct Document {
     pub data: Option<Value>,
     /// What build servers read: the checks behind the report, by suite.
     pub checks: Vec<Checks>,
+    /// What pages carry beside their content.
+    pub brand: Option<Brand>,
 }
 
 /// A suite of checks.

@@ -9,6 +9,7 @@ pub mod columns;
 pub mod compare;
 pub mod datasheet;
 pub mod document;
+pub mod dress;
 pub mod format;
 pub mod heatmap;
 pub mod interference;

@@ -89,6 +89,7 @@ impl Found<'_> {
             language,
             data: Some(json::value(&Data::of(self))),
             checks: vec![self.checks(input.fail_below)],
+            ..Document::default()
         }
     }
 

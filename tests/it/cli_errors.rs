@@ -61,15 +61,15 @@ fn a_format_that_a_command_does_not_have_is_refused() {
     }
     let desk = Desk::new();
     desk.run(&format!("run {TINY} --quiet")).ok();
-    let (pdf, plain, page) = (desk.path("x.pdf"), desk.path("x"), desk.path("x.HTML"));
+    let (odt, plain, page) = (desk.path("x.odt"), desk.path("x"), desk.path("x.HTML"));
     for command in ["report kpm", "compare 1 1"] {
-        desk.run(&format!("{command} -o {}", pdf.display())).fails(2, &["x.pdf", ".html"]);
-        assert!(!pdf.exists());
-        desk.run(&format!("{command} --format text -o {}", pdf.display())).ok();
+        desk.run(&format!("{command} -o {}", odt.display())).fails(2, &["x.odt", ".html"]);
+        assert!(!odt.exists());
+        desk.run(&format!("{command} --format text -o {}", odt.display())).ok();
         desk.run(&format!("{command} -o {}", plain.display())).ok();
         desk.run(&format!("{command} -o {}", page.display())).ok();
         assert!(std::fs::read_to_string(&page).unwrap().starts_with("<!"));
-        std::fs::remove_file(&pdf).unwrap();
+        std::fs::remove_file(&odt).unwrap();
     }
 }
 

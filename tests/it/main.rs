@@ -20,6 +20,7 @@ mod cli_show;
 mod crash;
 mod dataset;
 mod docs;
+mod dress;
 mod duckdb;
 mod durability;
 mod engine_contract;

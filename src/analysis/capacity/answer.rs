@@ -249,8 +249,13 @@ impl Case<'_> {
         }
         let most_jobs = self.valid.iter().chain(self.others).filter_map(|point| point.figure.jobs).max();
         (most_jobs == most.figure.jobs && most_jobs.is_some() && self.is_rising(most)).then(|| {
-            Sentence::new("throughput still rose with {jobs}, the most that were measured")
-                .with("jobs", Sentence::jobs(most.jobs()))
+            let is_only = self.valid.iter().chain(self.others).all(|point| point.figure.jobs == most_jobs);
+            let template = match is_only {
+                true => "the most with {jobs} is {most} {unit}, and no other number of jobs was measured",
+                false => "throughput still rose with {jobs}, the most that were measured: {most} {unit}",
+            };
+            let told = Sentence::new(template).with("jobs", Sentence::jobs(most.jobs()));
+            told.with("most", most.figure.value).with("unit", self.need.unit.as_str())
         })
     }
 

@@ -50,9 +50,10 @@ fn a_rate_fits_from_the_fewest_jobs_on_whose_interval_lies_above_it() {
 fn nothing_is_said_beyond_what_was_measured() {
     let still = |results, rate: &str| said(rate, results).2;
     let rising = ramp().into_iter().take(3).collect::<Vec<_>>();
-    assert_eq!(still(rising.clone(), "310 qps"), "throughput still rose with 4 jobs, the most that were measured");
-    let only = vec![point(4, 300.0)];
-    assert_eq!(still(only, "310 qps"), "throughput still rose with 4 jobs, the most that were measured");
+    let more = "throughput still rose with 4 jobs, the most that were measured: 300 qps";
+    assert_eq!(still(rising.clone(), "310 qps"), more);
+    let only = "the most with 4 jobs is 300 qps, and no other number of jobs was measured";
+    assert_eq!(still(vec![point(4, 300.0)], "310 qps"), only);
     let mut full = rising;
     full[2].window_counters = counters(&[
         ("os_cpu_total_s", 40.0),

@@ -82,6 +82,17 @@ pub struct LimitArgs {
     pub junit: Option<PathBuf>,
 }
 
+/// What is added to a report.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DressArgs {
+    /// With html and pdf: name, logo (PNG, JPEG, WebP or SVG, up to 200 kB), accent (#rrggbb) and footer of one's own (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub brand: Option<PathBuf>,
+    /// Paragraphs of one's own (TOML): [[text]] with section (title or number) and paragraphs; they are marked as added
+    #[arg(long, value_name = "FILE")]
+    pub text: Option<PathBuf>,
+}
+
 /// Where a report goes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct OutputArgs {

@@ -28,7 +28,8 @@ pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let input = Input { needs, language: args.out.language, ..input };
     let outcome = judged(&input);
     let format = report::form(context, &CapacityReport, output)?;
-    report::show(context, format, &report::build(&CapacityReport, format, input), output)?;
+    let document = report::dressed(report::build(&CapacityReport, format, input), format, &args.dress)?;
+    report::show(context, format, &document, output)?;
     outcome
 }
 

@@ -22,7 +22,7 @@ pub fn compare(context: &Context, args: &CompareArgs) -> Result<()> {
     let input = Input { catalog: context.catalog()?, language: args.out.language, fail_below, ..input };
     let compared = comparisons(&input);
     let format = report::form(context, &CompareReport, output)?;
-    let document = report::build(&CompareReport, format, input);
+    let document = report::dressed(report::build(&CompareReport, format, input), format, &args.dress)?;
     if let Some(path) = &args.limit.junit {
         report::show(context, &Junit, &document, Some(path))?;
     }

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use crate::analysis::noise;
 use crate::analysis::price::PriceList;
-use crate::cli::args::ReportArgs;
+use crate::cli::args::{DressArgs, ReportArgs};
 use crate::cli::commands::catalogue;
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
-use crate::cli::{file, out};
+use crate::cli::{file, out, pdf};
 use crate::engine;
 use crate::error::{Error, Result, quote};
 use crate::model::{RunKind, RunRecord};
+use crate::report::dress::{self, Brand, BrandFile, Texts};
+use crate::report::format::html::Html;
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
 use crate::report::{Document, Input, Language, REPORTS, Report, RunTests, Subject, price};
 
@@ -25,7 +27,8 @@ const FILE_WIDTH: usize = 120;
 /// Unknown kinds, runs, tests and formats; an unwritable file.
 pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
     let (report, subject) = (find(&args.kind)?, find(&args.kind)?.subject());
-    rendered(context, report, args.out.output.as_deref(), || match subject {
+    let output = args.out.output.as_deref();
+    rendered(context, report, (output, &args.dress), || match subject {
         Subject::Catalog if args.runs.is_empty() && args.test.is_none() => catalogue::input(context, command_line()),
         Subject::Catalog => {
             Err(Error::usage("report catalogue", "does not take a run").advise("leave out the run and --test"))
@@ -92,17 +95,58 @@ fn chosen(args: &ReportArgs, subject: Subject) -> Result<Vec<Chosen>> {
 /// # Errors
 /// As [`report`].
 pub fn of_run(context: &Context, report: &dyn Report, run: &str) -> Result<()> {
-    rendered(context, report, None, || load(context, &[run.to_string()], report.needs_seconds()))
+    rendered(context, report, (None, &DressArgs::default()), || {
+        load(context, &[run.to_string()], report.needs_seconds())
+    })
 }
 
 fn rendered(
     context: &Context,
     report: &dyn Report,
-    output: Option<&Path>,
+    (output, dress): (Option<&Path>, &DressArgs),
     input: impl FnOnce() -> Result<Input>,
 ) -> Result<()> {
     let format = form(context, report, output)?;
-    show(context, format, &build(report, format, input()?), output)
+    show(context, format, &dressed(build(report, format, input()?), format, dress)?, output)
+}
+
+/// The document with what is added to it.
+///
+/// # Errors
+/// Unreadable files, a format that has no place for it, unknown sections.
+pub fn dressed(mut document: Document, format: &dyn Format, dress: &DressArgs) -> Result<Document> {
+    if let Some(path) = &dress.brand {
+        let is_page = format.name() == Html.name() || format.is_printed_page();
+        refuse_unless(is_page, "--brand", format, "choose html or pdf")?;
+        document.brand = Some(brand(path)?);
+    }
+    if let Some(path) = &dress.text {
+        refuse_unless(!format.is_for_programs(), "--text", format, "choose a format for people")?;
+        let read = file::read_small(path, "for paragraphs")?;
+        let advice = "each [[text]] has paragraphs, perhaps a section";
+        let wrong = |(offset, what)| Error::usage(file::line_of(path, &read, offset), what).advise(advice);
+        let added = Texts::parse(&read).map_err(wrong)?.add_to(&mut document);
+        added.map_err(|what| Error::usage(path.display().to_string(), what).advise("name one of its sections"))?;
+    }
+    Ok(document)
+}
+
+fn refuse_unless(is_possible: bool, option: &str, format: &dyn Format, advice: &str) -> Result<()> {
+    match is_possible {
+        true => Ok(()),
+        false => Err(Error::usage(option, format!("{} has no place for it", format.name())).advise(advice)),
+    }
+}
+
+fn brand(path: &Path) -> Result<Brand> {
+    let text = file::read_small(path, "for a brand")?;
+    let advice = "a brand has name, logo, accent and footer";
+    let read = BrandFile::parse(&text)
+        .map_err(|(offset, what)| Error::usage(file::line_of(path, &text, offset), what).advise(advice))?;
+    let logo = read.logo.as_ref().map(|logo| path.with_file_name(logo));
+    let content = logo.map(|logo| file::read_bytes(&logo, dress::MOST_LOGO_BYTES)).transpose()?;
+    read.with(content.as_deref())
+        .map_err(|what| Error::usage(path.display().to_string(), what).advise("change the file"))
 }
 
 /// The form asked for, else the report's usual one.
@@ -111,6 +155,9 @@ fn rendered(
 /// Unknown formats, and those that are not for a terminal.
 pub fn form(context: &Context, report: &dyn Report, output: Option<&Path>) -> Result<&'static dyn Format> {
     let format = chosen_format(context, report.format(), output)?;
+    if format.is_printed_page() {
+        pdf::browser()?;
+    }
     check_output(format, output).map(|()| format)
 }
 
@@ -125,7 +172,9 @@ pub fn build(report: &dyn Report, format: &dyn Format, asked: Input) -> Document
 /// # Errors
 /// If the form cannot hold it; an unwritable file.
 pub fn show(context: &Context, format: &dyn Format, document: &Document, output: Option<&Path>) -> Result<()> {
-    write(context, &format.render(document, options(context, output))?, output)
+    let rendered = format.render(document, options(context, output))?;
+    let content = if format.is_printed_page() { Rendered::Bytes(pdf::print(rendered.as_bytes())?) } else { rendered };
+    write(context, &content, output)
 }
 
 /// The report of this name.
@@ -146,21 +195,25 @@ pub fn find(kind: &str) -> Result<&'static dyn Report> {
 fn chosen_format(context: &Context, usual: &str, output: Option<&Path>) -> Result<&'static dyn Format> {
     let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
     let name = match (&context.global.format, output.filter(|path| path.extension().is_some())) {
-        (None, Some(path)) => return format_of_file(path),
+        (None, Some(path)) => return by_ending(path, FORMATS.to_vec()),
         (None, None) => usual.to_string(),
         (Some(_), _) => context.format(&names)?,
     };
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| Error::usage("--format", "unknown"))
 }
 
-/// The format that a file's ending stands for.
+/// The format that a file's ending stands for; none that needs a browser, which may be missing after a long run.
 ///
 /// # Errors
 /// Names the known endings.
 pub fn format_of_file(path: &Path) -> Result<&'static dyn Format> {
+    by_ending(path, FORMATS.iter().copied().filter(|format| !format.is_printed_page()).collect())
+}
+
+fn by_ending(path: &Path, formats: Vec<&'static dyn Format>) -> Result<&'static dyn Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    FORMATS.iter().copied().find(|format| format.extension().eq_ignore_ascii_case(ending)).ok_or_else(|| {
-        let known: Vec<_> = FORMATS.iter().map(|format| format!(".{}", format.extension())).collect();
+    formats.iter().copied().find(|format| format.extension().eq_ignore_ascii_case(ending)).ok_or_else(|| {
+        let known: Vec<_> = formats.iter().map(|format| format!(".{}", format.extension())).collect();
         Error::usage(path.display().to_string(), "the file's extension does not name a format")
             .advise(format!("use {}", known.join(", ")))
     })

@@ -3,6 +3,7 @@
 //! Only a page with a chart has scripts: the vendored library and `assets/report.js`. Without scripts the data of each
 //! chart are still there as a table. A content security policy in the page forbids every request.
 
+mod brand;
 mod chart;
 #[cfg(test)]
 mod palette_tests;
@@ -46,17 +47,20 @@ impl Format for Html {
             html lang=(document.language.tag()) { "\n"
                 head { "\n"
                     meta charset="utf-8"; "\n"
-                    meta http-equiv="Content-Security-Policy" content=(POLICY); "\n"
+                    meta http-equiv="Content-Security-Policy" content={ (POLICY) (brand::policy(document.brand.as_ref())) }; "\n"
                     meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
                     title { (document.title) } "\n"
                     style { "\n" (PreEscaped(STYLE)) } "\n"
+                    @if let Some(brand) = &document.brand { (brand::style(brand)) }
                 } "\n"
                 body { "\n"
+                    @if let Some(brand) = &document.brand { (brand::head(brand)) }
                     header { "\n" h1 { (document.title) } "\n" } "\n"
                     @if document.sections.len() > FEW_SECTIONS { (contents(document)) }
                     main { "\n"
                         @for (section, number) in document.sections.iter().zip(1..) { (self::section(section, number)) }
                     } "\n"
+                    @if let Some(brand) = &document.brand { (brand::foot(brand)) }
                     @if has_chart(document) { (chart::scripts()) }
                 } "\n"
             } "\n"

@@ -9,6 +9,7 @@ pub mod junit;
 pub mod layout;
 pub mod markdown;
 pub mod number;
+pub mod pdf;
 pub mod text;
 pub mod xlsx;
 
@@ -100,6 +101,10 @@ pub trait Format: Sync {
     fn is_for_programs(&self) -> bool {
         false
     }
+    /// True if a browser has to print what is rendered.
+    fn is_printed_page(&self) -> bool {
+        false
+    }
     /// Ending of files of this form, without the dot.
     fn extension(&self) -> &'static str;
     /// The document in this form.
@@ -111,7 +116,7 @@ pub trait Format: Sync {
 
 /// Every form.
 pub const FORMATS: &[&dyn Format] =
-    &[&text::Text, &markdown::Markdown, &html::Html, &csv::Csv, &json::Json, &xlsx::Xlsx];
+    &[&text::Text, &markdown::Markdown, &html::Html, &csv::Csv, &json::Json, &xlsx::Xlsx, &pdf::Pdf];
 
 /// `name [unit]`.
 fn heading(column: &Column) -> String {
