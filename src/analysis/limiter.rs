@@ -9,7 +9,7 @@ use crate::model::{Activity, Sentence, TestResult, Waits};
 
 mod experiment;
 
-pub use experiment::{Action, Experiment, experiment, judge_forecast, told};
+pub use experiment::{Action, Experiment, Forecast, TimeShares, experiment, forecast, judge_forecast, told};
 
 /// Processors count as used up from this share on of those that the jobs can use.
 const USED_UP: f64 = 0.9;

@@ -10,7 +10,7 @@ use super::prepare::prepared;
 use super::probing::Probing;
 use super::schedule::{Answers, Leg};
 use super::{Campaign, Event};
-use crate::analysis::limiter::{self, Action, Experiment, Limiter};
+use crate::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
 use crate::analysis::trials::{Blocks, MARGIN, Rule, Trial};
 use crate::error::{Error, Kind, Result};
 use crate::fit;
@@ -54,7 +54,8 @@ struct Trying {
 /// Runs the experiment of each workload's test of the highest throughput, and stores what it said.
 ///
 /// # Errors
-/// If a private server does not start with its own settings again, or the results file cannot be written.
+/// If a private server does not start with its own settings again, or the results file cannot be written; after the last
+/// experiment, what ended one of them early.
 pub(super) fn explain(
     campaign: &Campaign<'_>,
     platform: &mut Platform,
@@ -63,6 +64,7 @@ pub(super) fn explain(
     most_blocks: u32,
 ) -> Result<RunStatus> {
     let tests = store.figures(record.id)?;
+    let mut broken = None;
     for selection in &campaign.plan.selections {
         let Some(result) = best(&tests, selection) else { continue };
         let label = format!("{}, {}", selection.label(), Sentence::jobs(result.jobs));
@@ -76,7 +78,10 @@ pub(super) fn explain(
             Some(Err(not_tried)) => *not_tried,
             Some(Ok(trying)) => {
                 (campaign.events)(Event::Step(&format!("{label}: trying {}", trying.experiment.change)));
-                trying.carry_out(campaign, platform, (record, store), (result.seq, most_blocks))?
+                let (explained, error) =
+                    trying.carry_out(campaign, platform, (record, store), (result.seq, most_blocks))?;
+                broken = broken.or(error);
+                explained
             }
         };
         if campaign.interrupt.is_set() {
@@ -85,7 +90,8 @@ pub(super) fn explain(
         store.explain_test(record.id, result.seq, &explained)?;
         (campaign.events)(Event::Note(&format!("{label}: {}", limiter::told(&explained))));
     }
-    Ok(RunStatus::Finished)
+    let stored = |error: Error| Err(error.advise("the tests are stored; the experiment is not complete"));
+    broken.map_or(Ok(RunStatus::Finished), stored)
 }
 
 /// The test of a selection with the highest throughput, of those that are not invalid.
@@ -132,6 +138,8 @@ fn not_tried(limiter: &Limiter, experiment: Experiment, why: Sentence) -> Explai
         change: experiment.change,
         changed: BTreeMap::new(),
         forecast: experiment.gain,
+        forecast_low: None,
+        forecast_high: None,
         ratio: None,
         low: None,
         high: None,
@@ -252,24 +260,25 @@ fn size_mb(value: &str) -> Option<f64> {
 }
 
 impl Trying {
-    /// Measures blocks until the forecast is judged, and puts the server's own settings back.
+    /// Measures blocks until the forecast is judged, and puts the server's own settings back. With what was seen comes what
+    /// ended it early.
     fn carry_out(
         self,
         campaign: &Campaign<'_>,
         platform: &mut Platform,
         (record, store): (&mut RunRecord, &mut Store),
         (seq, most_blocks): (u32, u32),
-    ) -> Result<Explained> {
+    ) -> Result<(Explained, Option<Error>)> {
         let mut seen = Seen::default();
         let rule = Rule { margin: MARGIN, figures: 1 };
         let mut keys = KeyStream::for_job(campaign.plan.seed, STREAM | seq);
-        let mut missing = None;
+        let mut broken = None;
         for _ in 0..most_blocks {
             let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
             match self.block(campaign, platform, (record, store), order) {
                 Ok(trials) => seen.add(&trials, self.limiter.cause),
                 Err(error) => {
-                    missing = Some(Sentence::quoted(error.to_string()));
+                    broken = Some(error);
                     break;
                 }
             }
@@ -281,16 +290,20 @@ impl Trying {
         if self.sides.iter().any(|side| side.settings.is_some()) {
             platform.restart_with(&BTreeMap::new())?;
         }
-        Ok(self.explained(seen, &rule, missing))
+        let missing = broken.as_ref().map(|error: &Error| Sentence::quoted(error.to_string()));
+        Ok((self.explained(seen, &rule, missing), broken))
     }
 
     fn explained(self, seen: Seen, rule: &Rule, missing: Option<Sentence>) -> Explained {
         let (span, outcome) = (seen.blocks.span(rule), self.outcome(&seen, rule));
-        let forecast = foretold(&self.result, &self.limiter, &seen.shares[0]);
-        let [share_before, share_after] = seen.shares.map(|shares| median(&shares));
+        let forecast = limiter::forecast(&self.result, &self.limiter, &seen.before);
+        let foretold = forecast.and_then(|forecast| forecast.span);
+        let share_before = median(&seen.before.iter().map(|shares| shares.cause).collect::<Vec<_>>());
         Explained {
             changed: self.changed,
-            forecast,
+            forecast: forecast.map(|forecast| forecast.gain),
+            forecast_low: foretold.map(|(low, _)| low),
+            forecast_high: foretold.map(|(_, high)| high),
             ratio: seen.blocks.ratio(),
             low: span.map(|span| span.low),
             high: span.map(|span| span.high),
@@ -298,7 +311,7 @@ impl Trying {
             left_out: seen.blocks.left_out as u64,
             blocks: seen.pairs,
             share_before,
-            share_after,
+            share_after: median(&seen.after),
             missing,
             ..not_tried(&self.limiter, self.experiment, Sentence::default())
         }
@@ -306,8 +319,8 @@ impl Trying {
 
     fn outcome(&self, seen: &Seen, rule: &Rule) -> ForecastOutcome {
         let span = seen.blocks.span(rule).map(|span| (span.low, span.high));
-        let foretold = foretold(&self.result, &self.limiter, &seen.shares[0]);
-        foretold.map_or(ForecastOutcome::Undecided, |gain| limiter::judge_forecast(gain, span))
+        let forecast = limiter::forecast(&self.result, &self.limiter, &seen.before);
+        forecast.map_or(ForecastOutcome::Undecided, |forecast| limiter::judge_forecast(forecast, span))
     }
 
     fn block(
@@ -359,7 +372,9 @@ impl Side {
 struct Seen {
     blocks: Blocks,
     pairs: Vec<[f64; 2]>,
-    shares: [Vec<f64>; 2],
+    before: Vec<TimeShares>,
+    /// Share of the cause after the change.
+    after: Vec<f64>,
 }
 
 impl Seen {
@@ -373,18 +388,10 @@ impl Seen {
         self.blocks.add([trial(0), trial(1)]);
         if self.blocks.count() > before {
             self.pairs.push(trials.each_ref().map(|trial| trial.ops_per_s));
-            for (shares, trial) in self.shares.iter_mut().zip(trials) {
-                shares.extend(limiter::share_of(trial, cause));
-            }
+            self.before.extend(TimeShares::of(&trials[0], cause));
+            self.after.extend(limiter::share_of(&trials[1], cause));
         }
     }
-}
-
-/// The gain that is foretold from the cause's shares of the time in all trials before the change: the samples of one test alone say
-/// too little of a cause that takes nearly all of its time.
-fn foretold(result: &TestResult, limiter: &Limiter, shares: &[f64]) -> Option<f64> {
-    let share = median(shares).or(limiter.share);
-    limiter::experiment(result, &Limiter { share, ..limiter.clone() }).gain
 }
 
 /// What is said against a trial as a rate: what a workload claims to stress is what the experiment takes away.
@@ -423,14 +430,6 @@ mod tests {
             }
         }
         assert!(count >= 8 * catalog.profiles().len(), "{count}");
-    }
-
-    #[test]
-    fn a_gain_is_foretold_from_the_trials_before_the_change() {
-        let (result, cause) = (crate::analysis::fixture::result(), limiter::Cause::LogSync);
-        let limiter = Limiter { cause, share: Some(0.98), evidence: Sentence::default() };
-        let gain = |shares: &[f64]| foretold(&result, &limiter, shares).unwrap();
-        assert!((gain(&[0.5, 0.9, 0.75]) - 4.0).abs() < 1e-9 && (gain(&[]) - 50.0).abs() < 1e-9);
     }
 
     #[test]

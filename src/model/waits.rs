@@ -298,6 +298,11 @@ pub struct Explained {
     /// Throughput after the change over that before it, as foretold and as measured (the median of the blocks, with the ends of
     /// its interval where there are enough of them).
     pub forecast: Option<f64>,
+    /// Ends of the forecast's interval, where there are trials enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast_low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast_high: Option<f64>,
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,

@@ -26,6 +26,13 @@ const OWN: &str = "sessions.own";
 /// Block of lines that say what of it this user cannot see; nulls are left out.
 const MISSING: &str = "sessions.missing";
 
+/// What the kernel says of the call of a thread that is on a processor or waits for one.
+const RUNNING: &str = "running";
+/// Ours for a thread that waited in a call which ended before the kernel could tell it.
+const WAITED: &str = "waited";
+/// Looks at the call of a thread that waits.
+const LOOKS: u32 = 3;
+
 /// Whose sessions are looked at: blocks with all of it, with less, and of what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
@@ -156,9 +163,21 @@ impl Sessions {
         Ok(rows.into_iter().map(|row| self.seen(row, &before)).collect())
     }
 
-    /// What the operating system says that a thread does, where it is on this host and may be read.
+    /// What the operating system says that a thread does, where it is on this host and may be read: [`RUNNING`], [`WAITED`], or the
+    /// line of the call that it stands in. Its state is asked first: of a short wait that ends meanwhile the kernel cannot tell the
+    /// call and says `running`, and the more and the shorter the waits are the more of them would count as work.
     fn call(&self, thread: u32) -> Option<String> {
-        fs::read_to_string(format!("/proc/{}/task/{thread}/syscall", self.server?)).ok()
+        let task = format!("/proc/{}/task/{thread}", self.server?);
+        if state(&fs::read_to_string(format!("{task}/stat")).ok()?)? == 'R' {
+            return Some(RUNNING.into());
+        }
+        for _ in 0..LOOKS {
+            let line = fs::read_to_string(format!("{task}/syscall")).ok()?;
+            if line.trim_end() != RUNNING {
+                return Some(line);
+            }
+        }
+        Some(WAITED.into())
     }
 
     /// What a thread did before the server was asked counts: the question itself takes processors from the jobs, and while it is
@@ -214,6 +233,11 @@ fn event(class: impl Into<String>, name: impl Into<String>, activity: Activity, 
     Seen::At(Event { class: class.into(), name: name.into(), activity, background })
 }
 
+/// State of a thread in its line of `/proc/pid/task/tid/stat`: what follows its name, which stands in brackets and may hold any.
+fn state(stat: &str) -> Option<char> {
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
 /// What a thread does in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
@@ -227,17 +251,19 @@ enum Call {
     Sync(&'static str),
     /// Waits for another thread.
     Futex,
+    /// Waited, and nobody knows for what.
+    Unknown,
     Other,
 }
 
 impl Call {
-    /// From `/proc/pid/task/tid/syscall`: `running`, or the number of the call first (-1 in none, as in a page fault).
+    /// From [`RUNNING`], [`WAITED`] or the line of a call: its number first (-1 in none, as in a page fault).
     fn read(text: &str) -> Option<Call> {
-        let first = text.split_whitespace().next()?;
-        if first == "running" {
-            return Some(Call::None);
+        match text.split_whitespace().next()? {
+            RUNNING => Some(Call::None),
+            WAITED => Some(Call::Unknown),
+            number => Some(Call::of(number.parse().ok()?)),
         }
-        Some(Call::of(first.parse().ok()?))
     }
 
     fn of(number: libc::c_long) -> Call {
@@ -274,6 +300,8 @@ fn with_call(row: Row, call: Call, stood: bool, file: &dyn Fn() -> String, log_f
     }
     match call {
         Call::Receive => Seen::Idle,
+        Call::Unknown if row.idle => Seen::Idle,
+        Call::Unknown => event(row.class, row.event, row.activity.unwrap_or(Activity::Other), background),
         Call::None => event("CPU", "CPU", Activity::Cpu, background),
         Call::Send => event("Network", "send", Activity::Network, background),
         Call::Read(name) => io(name, Activity::DataRead),
@@ -364,6 +392,8 @@ mod tests {
         assert_eq!(seen(None, false, false, libc::SYS_pread64, "big.ibd"), Some(Activity::DataRead));
         assert_eq!(seen(None, false, false, libc::SYS_ppoll, ""), None);
         assert_eq!(Call::read("running\n"), Some(Call::None));
+        assert_eq!(Call::read(WAITED), Some(Call::Unknown));
+        assert_eq!(state("12 (a) R (b) D 1 2"), Some('D'));
         assert_eq!(Call::read("-1 0x7ffc 0x7f00"), Some(Call::Other));
     }
 }

@@ -274,6 +274,8 @@ struct Tried<'a> {
     change: String,
     changed: &'a BTreeMap<String, String>,
     forecast: Option<f64>,
+    forecast_low: Option<f64>,
+    forecast_high: Option<f64>,
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
@@ -287,12 +289,15 @@ struct Tried<'a> {
 
 impl<'a> Tried<'a> {
     fn of(explained: &'a model::Explained) -> Self {
-        let model::Explained { forecast, ratio, low, high, outcome, left_out, .. } = *explained;
+        let model::Explained { forecast, forecast_low, forecast_high, ratio, low, high, outcome, left_out, .. } =
+            *explained;
         Tried {
             cause: &explained.cause,
             change: explained.change.to_string(),
             changed: &explained.changed,
             forecast,
+            forecast_low,
+            forecast_high,
             ratio,
             low,
             high,

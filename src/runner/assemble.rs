@@ -317,9 +317,10 @@ fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<Ser
     points
 }
 
-/// The longest op of the seconds that a point covers: more than one if the probes had to wait.
+/// The longest op of the seconds that a point covers: more than one if the probes had to wait; the last may be a short one.
 fn longest_us(seconds: &[Second], point: &SeriesPoint) -> Option<f64> {
-    let [from, to] = [point.t_s - point.interval_s, point.t_s].map(|at_s| (at_s.round() as usize).min(seconds.len()));
+    let [from, to] = [point.t_s - point.interval_s, point.t_s].map(|at_s| at_s.round() as usize);
+    let to = to.max(from + 1).min(seconds.len());
     seconds[from.min(to)..to].iter().filter_map(|second| second.max_us).reduce(f64::max)
 }
 
@@ -382,6 +383,19 @@ mod tests {
         assert_eq!((figures[0].tally.ops, figures[0].elapsed_s, figures[0].units), (240, 2.0, 720.0));
         assert_eq!((figures[1].tally.ops, figures[1].elapsed_s), (1, 2.5));
         assert_eq!(rate(figures[0].units, &figures[0]), 360.0);
+    }
+
+    #[test]
+    fn the_longest_op_of_a_short_last_point_is_in_the_series() {
+        let second = |max_us| Second { max_us: Some(max_us), ..Second::default() };
+        let seconds = [second(5.0), second(7.0)];
+        let longest = |from_s: f64, to_s: f64| {
+            longest_us(&seconds, &SeriesPoint { t_s: to_s, interval_s: to_s - from_s, ..SeriesPoint::default() })
+        };
+        assert_eq!(longest(0.0, 1.0), Some(5.0));
+        assert_eq!(longest(1.0, 1.3), Some(7.0));
+        assert_eq!(longest(0.01, 2.02), Some(7.0));
+        assert_eq!(longest(2.0, 2.2), None);
     }
 
     #[test]

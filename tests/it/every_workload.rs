@@ -296,7 +296,7 @@ pub fn request(engine: &str, drive: Drive, workload: String) -> Request {
         jobs: Some(JOBS.parse().unwrap()),
         drive: Some(drive),
         warmup_s: Some(0.05),
-        duration_s: Some(0.2),
+        duration_s: Some(0.1),
         size_gb: Some(SIZE_GB),
         ..Request::new(engine, engine::find(engine).unwrap().capabilities(), 2)
     }

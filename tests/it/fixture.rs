@@ -342,6 +342,8 @@ fn explained() -> Explained {
         change: "commits that do not wait for the log".into(),
         changed: [("synchronous_commit".to_string(), "off".to_string())].into(),
         forecast: Some(2.5),
+        forecast_low: Some(1.9),
+        forecast_high: Some(3.1),
         ratio: Some(2.31),
         low: Some(2.12),
         high: Some(2.44),

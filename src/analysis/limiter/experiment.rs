@@ -1,10 +1,11 @@
 //! The next experiment for a cause, and what it should bring. Pure.
 
-use super::{Cause, Limiter, usable_processors, used_processors};
+use super::{Cause, Limiter, share_of, usable_processors, used_processors};
 use crate::model::{Drive, Explained, ForecastOutcome, Sentence, TestResult};
+use crate::stats::{median, summary::median_interval};
 
-/// A gain of so many times the one foretold still agrees with the forecast, and one of the inverse of it: shares of time are
-/// estimates, and what goes takes other work with it or gives place to another wait.
+/// A gain of so many times the one foretold still agrees with a forecast without an interval, and one of the inverse of it: shares of
+/// time are estimates, and what goes takes other work with it or gives place to another wait.
 const AGREES: f64 = 2.0;
 /// A change of throughput by less is none.
 const NOTHING: f64 = 0.03;
@@ -30,12 +31,54 @@ pub enum Action {
     Beyond(&'static str),
 }
 
-/// Whether what was measured agrees with what was foretold: if the interval of the measured ratio lies within half to twice the
-/// foretold gain (or loss), +- 3 % of the throughput, the forecast held; outside of that it did not.
-pub fn judge_forecast(forecast: f64, span: Option<(f64, f64)>) -> ForecastOutcome {
+/// Throughput after an experiment over that before it, as foretold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forecast {
+    pub gain: f64,
+    /// Ends of its 95 % interval, where there are trials enough.
+    pub span: Option<(f64, f64)>,
+}
+
+/// The time of the jobs that a trial without the change shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeShares {
+    /// Share that the cause takes.
+    pub cause: f64,
+    /// Share in which the database worked in the kernel: if the cause is I/O, some or all of that goes with it.
+    pub kernel: f64,
+}
+
+impl TimeShares {
+    /// Of a test; none where the time of the cause is not known.
+    pub fn of(result: &TestResult, cause: Cause) -> Option<TimeShares> {
+        let is_io = matches!(cause, Cause::LogSync | Cause::Read | Cause::DataWrite | Cause::Network);
+        let kernel_s = result.window_counters.get("server_cpu_sys_s").filter(|_| is_io).unwrap_or(0.0);
+        let kernel = kernel_s / (f64::from(result.jobs) * result.window_s);
+        Some(TimeShares { cause: share_of(result, cause)?, kernel })
+    }
+}
+
+/// The gain that is foretold from all trials before the change: the samples of one test alone say too little of a cause that takes
+/// nearly all of its time. Its interval goes from what the least share brings to what the largest does if the kernel's work goes, too
+/// (medians of the trials, by the sign test).
+pub fn forecast(result: &TestResult, limiter: &Limiter, trials: &[TimeShares]) -> Option<Forecast> {
+    let gain = |share: Option<f64>| experiment(result, &Limiter { share, ..limiter.clone() }).gain;
+    let shares: Vec<f64> = trials.iter().map(|trial| trial.cause).collect();
+    let with_kernel: Vec<f64> = trials.iter().map(|trial| (trial.cause + trial.kernel).min(1.0)).collect();
+    let ends = median_interval(&shares).zip(median_interval(&with_kernel));
+    let span = ends.and_then(|((least, _), (_, most))| gain(Some(least)).zip(gain(Some(most))));
+    let ordered = span.map(|(a, b)| (a.min(b), a.max(b)));
+    Some(Forecast { gain: gain(median(&shares).or(limiter.share))?, span: ordered })
+}
+
+/// Whether what was measured agrees with what was foretold: if the interval of the measured ratio lies within the forecast's (if it
+/// has none, within half to twice the gain or loss), +- 3 % of the throughput, it held; outside of that it did not.
+pub fn judge_forecast(forecast: Forecast, span: Option<(f64, f64)>) -> ForecastOutcome {
     let Some((low, high)) = span else { return ForecastOutcome::Undecided };
-    let ends = [1.0 + (forecast - 1.0) / AGREES, 1.0 + (forecast - 1.0) * AGREES];
-    let (least, most) = (ends[0].min(ends[1]) - NOTHING, ends[0].max(ends[1]) + NOTHING);
+    let times = |factor: f64| 1.0 + (forecast.gain - 1.0) * factor;
+    let around = || (times(AGREES).min(times(1.0 / AGREES)), times(AGREES).max(times(1.0 / AGREES)));
+    let ends = forecast.span.unwrap_or_else(around);
+    let (least, most) = (ends.0 - NOTHING, ends.1 + NOTHING);
     match (low >= least && high <= most, high < least || low > most) {
         (true, _) => ForecastOutcome::Held,
         (_, true) => ForecastOutcome::NotHeld,
@@ -49,16 +92,23 @@ pub fn told(explained: &Explained) -> Sentence {
     let ratio =
         |ratio: Option<f64>| ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio));
     let share = |share: Option<f64>| share.map_or_else(unknown, |share| Sentence::new("{share%}").with("share", share));
+    let foretold = || match (explained.forecast_low, explained.forecast_high) {
+        (Some(low), Some(high)) => Sentence::new("{ratio} ({low} to {high})")
+            .with("ratio", ratio(explained.forecast))
+            .with("low", ratio(Some(low)))
+            .with("high", ratio(Some(high))),
+        _ => ratio(explained.forecast),
+    };
     let changed =
         explained.changed.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
     let template = match (explained.outcome, explained.low.is_some()) {
         (ForecastOutcome::NotTried, _) => "{change} (foretold {forecast} of the throughput): not tried, {why}",
         (_, true) => {
-            "{change} ({changed}): {ratio} of the throughput ({low} to {high}, {blocks} blocks), foretold {forecast}: {outcome}; \
+            "{change} ({changed}): {ratio} of the throughput ({low} to {high}, {blocks}), foretold {forecast}: {outcome}; \
              {cause} took {before} of the jobs' time before and {after} after it"
         }
         (_, false) => {
-            "{change} ({changed}): {ratio} of the throughput ({blocks} blocks, too few for an interval), foretold {forecast}: \
+            "{change} ({changed}): {ratio} of the throughput ({blocks}, too few for an interval), foretold {forecast}: \
              {outcome}; {cause} took {before} of the jobs' time before and {after} after it"
         }
     };
@@ -68,8 +118,8 @@ pub fn told(explained: &Explained) -> Sentence {
         .with("ratio", ratio(explained.ratio))
         .with("low", ratio(explained.low))
         .with("high", ratio(explained.high))
-        .with("blocks", explained.blocks.len())
-        .with("forecast", ratio(explained.forecast))
+        .with("blocks", Sentence::count(explained.blocks.len(), "1 block", "{count} blocks"))
+        .with("forecast", foretold())
         .with("outcome", Sentence::new(explained.outcome.name()))
         .with("cause", Sentence::new(explained.cause.clone()))
         .with("before", share(explained.share_before))
@@ -169,13 +219,41 @@ mod tests {
     }
 
     #[test]
+    fn a_gain_is_foretold_from_the_trials_before_the_change() {
+        let result = fixture::result();
+        let limiter = Limiter { cause: Cause::LogSync, share: Some(0.98), evidence: Sentence::default() };
+        let foretold = |shares: &[f64]| {
+            let trials: Vec<TimeShares> = shares.iter().map(|&cause| TimeShares { cause, kernel: 0.1 }).collect();
+            forecast(&result, &limiter, &trials).unwrap()
+        };
+        let few = foretold(&[0.5, 0.9, 0.75]);
+        assert!((few.gain - 4.0).abs() < 1e-9 && few.span.is_none(), "{few:?}");
+        assert!((foretold(&[]).gain - 50.0).abs() < 1e-9);
+        let (low, high) = foretold(&[0.5, 0.6, 0.6, 0.7, 0.7, 0.8]).span.unwrap();
+        assert!((low - 2.0).abs() < 1e-9 && (high - 10.0).abs() < 1e-9, "{low} {high}");
+    }
+
+    #[test]
+    fn the_kernels_work_goes_with_io_only() {
+        let mut result = fixture::result(); // 10 s, 2 jobs
+        result.window_counters = fixture::counters(&[("server_cpu_sys_s", 4.0)]);
+        result.waits = Some(crate::model::Waits { samples: 10, sessions: 20, ..Default::default() });
+        let kernel = |cause| TimeShares::of(&result, cause).unwrap().kernel;
+        assert_eq!((kernel(Cause::LogSync), kernel(Cause::RowLock)), (0.2, 0.0));
+    }
+
+    #[test]
     fn a_forecast_holds_from_half_to_twice_the_gain() {
         use ForecastOutcome::{Held, NotHeld, Undecided};
+        let judge_forecast = |gain, span| judge_forecast(Forecast { gain, span: None }, span);
         let judged = |low, high| judge_forecast(2.0, Some((low, high)));
         assert_eq!([judged(1.5, 2.9), judged(1.9, 2.1), judged(1.48, 3.02)], [Held; 3]);
         assert_eq!([judged(0.9, 1.1), judged(1.2, 1.46), judged(3.1, 4.0)], [NotHeld; 3]);
         assert_eq!([judged(1.2, 1.6), judged(2.5, 3.5), judged(1.0, 4.0)], [Undecided; 3]);
         assert_eq!(judge_forecast(2.0, None), Undecided);
+        let within =
+            |low, high| super::judge_forecast(Forecast { gain: 2.0, span: Some((1.8, 2.4)) }, Some((low, high)));
+        assert_eq!([within(1.8, 2.4), within(1.2, 1.7), within(2.3, 2.5)], [Held, NotHeld, Undecided]);
         // A loss that is foretold, and no change at all.
         let loss = |low, high| judge_forecast(0.6, Some((low, high)));
         assert_eq!([loss(0.55, 0.65), loss(0.9, 1.0), loss(0.7, 0.9)], [Held, NotHeld, Undecided]);

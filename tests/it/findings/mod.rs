@@ -10,7 +10,7 @@ mod outputs;
 use std::path::PathBuf;
 
 use formula::{Call, Formula, parse};
-use outputs::{Outputs, imported};
+use outputs::{Outputs, imported, lock};
 
 /// A line of the file.
 #[derive(Debug, serde::Deserialize)]
@@ -30,7 +30,8 @@ fn findings() -> Vec<Finding> {
 
 #[test]
 fn findings_follow_from_our_own_outputs() {
-    let outputs = imported();
+    let shared = imported();
+    let outputs = lock(&shared);
     let mut wrong = Vec::new();
     let findings = findings();
     for finding in &findings {
@@ -46,7 +47,8 @@ fn findings_follow_from_our_own_outputs() {
 
 #[test]
 fn findings_that_compare_platforms_stand_in_compare() {
-    let mut outputs = imported();
+    let shared = imported();
+    let mut outputs = lock(&shared);
     let (mut wrong, mut checked) = (Vec::new(), 0);
     for finding in &findings() {
         for (other, base, licences) in quotients(&parse(&finding.formula).unwrap()) {
@@ -145,7 +147,8 @@ fn stands_in_compare(
 
 #[test]
 fn findings_of_other_units_are_flagged() {
-    let mut outputs = imported();
+    let shared = imported();
+    let mut outputs = lock(&shared);
     let flagged: Vec<String> = outputs
         .reasons("orabench-2016")
         .into_iter()
@@ -161,7 +164,8 @@ fn findings_of_other_units_are_flagged() {
 
 #[test]
 fn findings_of_a_timing_floor_are_flagged_and_no_arithmetic_is() {
-    let mut outputs = imported();
+    let shared = imported();
+    let mut outputs = lock(&shared);
     let floored: Vec<(String, String)> = outputs
         .reasons("orabench-2016")
         .into_iter()
@@ -177,7 +181,8 @@ fn findings_of_a_timing_floor_are_flagged_and_no_arithmetic_is() {
 
 #[test]
 fn findings_of_a_contradicted_platform_table_are_flagged_and_a_sound_one_is_not() {
-    let mut outputs = imported();
+    let shared = imported();
+    let mut outputs = lock(&shared);
     let mut slips = |base: &str, other: &str| -> Vec<String> {
         let comparison = outputs.compare(base, other);
         let all = comparison["findings"].as_array().unwrap().iter();
@@ -194,7 +199,8 @@ fn findings_of_a_contradicted_platform_table_are_flagged_and_a_sound_one_is_not(
 
 #[test]
 fn findings_in_words_say_what_the_study_says() {
-    let mut outputs = imported();
+    let shared = imported();
+    let mut outputs = lock(&shared);
     let comparison = outputs.compare("xeon-6234-noht", "xeon-6234-ht");
     let texts: Vec<&str> =
         comparison["findings"].as_array().unwrap().iter().filter_map(|f| f["text"].as_str()).collect();

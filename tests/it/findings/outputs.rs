@@ -1,6 +1,7 @@
 //! What our own program prints of the imported studies.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::Value;
 
@@ -33,7 +34,24 @@ pub struct Outputs {
 }
 
 /// The studies imported into a results file of their own.
-pub fn imported() -> Outputs {
+pub fn imported() -> Shared {
+    static KNOWN: Mutex<Weak<Mutex<Outputs>>> = Mutex::new(Weak::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.upgrade().unwrap_or_else(|| {
+        let outputs = Arc::new(Mutex::new(outputs()));
+        *known = Arc::downgrade(&outputs);
+        outputs
+    })
+}
+
+/// Shared by the tests that run at one time: to import takes seconds.
+pub type Shared = Arc<Mutex<Outputs>>;
+
+pub fn lock(outputs: &Shared) -> MutexGuard<'_, Outputs> {
+    outputs.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn outputs() -> Outputs {
     let desk = Desk::new();
     let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
     desk.run(&format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv")).ok();
