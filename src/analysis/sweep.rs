@@ -12,8 +12,9 @@ use crate::model::{PublishedTest, ReasonCode, RunRecord, Sentence, Status, Test,
 use crate::stats::cliffs::Cliffs;
 use crate::stats::summary::median;
 
-/// Caches in a row that are looked for: the database's and the operating system's.
+/// Caches in a row that are looked for: the database's and the operating system's; without files in the latter the one.
 const MOST_CLIFFS: usize = 2;
+const MOST_EVICTED: usize = 1;
 /// Fewer blocks read per op come from the first lookups, or from background work.
 const SERVED: f64 = 0.05;
 /// The device served what was read if it read so much of it, a cache before it if so little.
@@ -243,7 +244,8 @@ impl Fitted {
 }
 
 fn plateaus(blocks: &[(f64, Blocks<'_>)], steps: &[Step], evicted: bool) -> Vec<Plateau> {
-    let Some(times) = Fitted::of(&curves(blocks, steps, |test| test.latency.mean_us), MOST_CLIFFS) else {
+    let most = if evicted { MOST_EVICTED } else { MOST_CLIFFS };
+    let Some(times) = Fitted::of(&curves(blocks, steps, |test| test.latency.mean_us), most) else {
         return Vec::new();
     };
     // Beside the misses of the first lookups a few count as none.
@@ -440,6 +442,26 @@ mod tests {
         assert_eq!((&buffer.contradiction, &system.contradiction), (&None, &None));
         let device = &sweep(&run(120.0, 1.0, 16.0))[0];
         assert!(device.reaches(Tier::Device) && !device.reaches(Tier::SystemCache));
+    }
+
+    #[test]
+    fn files_put_out_of_the_systems_cache_have_no_plateau_of_it() {
+        let mut tests = run(12.0, 1.0, 16.0);
+        for test in &mut tests {
+            let Test::Measured(test) = test else { panic!() };
+            test.facts.insert(EVICTED.into(), 1.0);
+            // A bend that a second cache would leave.
+            let mb = test.params[ACTIVE_ROWS].parse::<f64>().unwrap() / 1000.0;
+            test.latency.mean_us = test.latency.mean_us.map(|us| us + 60.0 * (1.0 - 64.0 / mb).max(0.0));
+        }
+        let curve = &sweep(&tests)[0];
+        assert!(curve.evicted && curve.plateaus.len() == 2, "{:#?}", curve.plateaus);
+        assert!(curve.reaches(Tier::Device) && !curve.reaches(Tier::SystemCache), "{:#?}", curve.plateaus);
+        tests.iter_mut().for_each(|test| {
+            let Test::Measured(test) = test else { panic!() };
+            test.facts.remove(EVICTED);
+        });
+        assert_eq!(sweep(&tests)[0].plateaus.len(), 3, "the bend is found where there may be one");
     }
 
     #[test]
