@@ -169,6 +169,8 @@ pub enum Subject {
     Tests,
     /// The catalogue; no run.
     Catalog,
+    /// The two runs of a campaign, A and B.
+    Campaign,
 }
 
 /// A kind of report.
@@ -212,3 +214,6 @@ pub const REPORTS: &[&dyn Report] = &[
     &test_page::TestPage,
     &catalogue::CatalogueReport,
 ];
+
+/// Reports of runs that were measured together, of which no other run has one.
+pub const OF_CAMPAIGNS: &[&dyn Report] = &[&trials::TrialsReport];

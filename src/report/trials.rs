@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::columns::RATE;
 use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome as Check, Section, Table};
 use super::format::json;
-use super::{Input, Language, Report, compare};
+use super::{Input, Language, Report, Subject, compare};
 use crate::analysis::compare::{Difference, Side, differences};
 use crate::analysis::trials::{Counted, MARGIN, Outcome, Row, Rule, rows};
 use crate::model::{Sentence, Status};
@@ -21,7 +21,11 @@ within the margin; a difference within it is none.";
 /// The label of a run that says which settings the user gave.
 pub const SETTINGS: &str = "set";
 
-/// What `campaign` shows of its two runs, A and B. It is not among the reports: other runs are not measured in blocks.
+/// Labels of a run that tell its campaign (its begin), and which side it is.
+pub const CAMPAIGN: &str = "campaign";
+pub const SIDE: &str = "side";
+
+/// What `campaign` shows of its two runs, A and B.
 pub struct TrialsReport;
 
 impl Report for TrialsReport {
@@ -35,6 +39,10 @@ impl Report for TrialsReport {
 
     fn needs_seconds(&self) -> bool {
         false
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::Campaign
     }
 
     fn build(&self, input: &Input) -> Document {

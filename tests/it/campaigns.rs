@@ -62,6 +62,15 @@ fn assert_stored(desk: &Desk, document: &Value) {
     let compared = desk.run("compare spin-A spin-B --format json").ok().json();
     assert_eq!(compared["kpms"][0]["workload"], "OVERHEAD");
     desk.run("report kpm spin-A").ok();
+    // The report of the campaign again, by either side or both.
+    for runs in ["", "spin-B", "spin-B spin-A"] {
+        assert_eq!(&desk.run(&format!("report campaign {runs} --format json")).ok().json(), document, "{runs}");
+    }
+    desk.run("run sqlite --workload CPU-LOOP --size 0.01 --jobs 1 --ops 1 --name other --quiet").ok();
+    desk.run("report campaign").fails(2, &["is not a side of a campaign"]);
+    desk.run("report campaign spin-A other").fails(2, &["'other'", "is not the other side of that campaign"]);
+    desk.run("runs delete spin-B").ok();
+    desk.run("report campaign spin-A").fails(2, &["has lost the other side"]);
 }
 
 /// Each block has a trial of each side, and neither side is always the first.

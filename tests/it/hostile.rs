@@ -191,7 +191,7 @@ fn catalogue(text: &str) -> Input {
 fn input(subject: Subject, text: &str) -> Input {
     let mut input = match subject {
         Subject::Catalog => catalogue(text),
-        Subject::Runs | Subject::Tests => runs(text),
+        Subject::Runs | Subject::Tests | Subject::Campaign => runs(text),
     };
     if subject == Subject::Tests {
         input.runs.truncate(1);

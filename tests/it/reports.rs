@@ -52,7 +52,7 @@ pub fn golden(name: &str, actual: &str) -> Result<(), String> {
 /// What a report of this subject is made from.
 fn input_for(subject: Subject) -> Input {
     match subject {
-        Subject::Runs => input(),
+        Subject::Runs | Subject::Campaign => input(),
         Subject::Tests => one_test(),
         Subject::Catalog => small_catalog(),
     }

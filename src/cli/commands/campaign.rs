@@ -16,7 +16,7 @@ use crate::cli::{file, out, paths, request};
 use crate::error::{Error, Kind, Result, quote};
 use crate::model::{RunStatus, Target};
 use crate::report::format::junit::Junit;
-use crate::report::trials::{SETTINGS, TrialsReport, rows_of};
+use crate::report::trials::{CAMPAIGN, SETTINGS, SIDE, TrialsReport, rows_of};
 use crate::report::{Input, RunTests};
 use crate::store::{self, Store};
 
@@ -93,7 +93,7 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
     let own = [(&args.a, &args.set_a, &args.server_bin_a), (&args.b, &args.set_b, &args.server_bin_b)];
     let (target, set, server_bin) = own[at];
     let set: Vec<&Setting> = args.set.iter().chain(set).collect();
-    let labels = [("campaign", started.to_string()), ("side", SIDES[at].to_string()), (SETTINGS, described(&set))];
+    let labels = [(CAMPAIGN, started.to_string()), (SIDE, SIDES[at].to_string()), (SETTINGS, described(&set))];
     let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
     let labels = labels.map(|(key, value)| Label { key: key.into(), value });
     let data_dir = paths::data_dir(args.data.data_dir.as_ref());
@@ -164,11 +164,53 @@ fn is_server(request: &Request) -> bool {
 
 /// Both runs as they are stored.
 fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &CampaignArgs) -> Result<Input> {
-    let stored = |id: &i64| Ok(RunTests { run: store.run(&id.to_string())?, tests: store.figures(*id)? });
-    let runs = ended.runs.iter().map(stored).collect::<Result<Vec<_>>>()?;
+    let runs = ended.runs.iter().map(|id| of_side(store, &id.to_string())).collect::<Result<Vec<_>>>()?;
     let (groups, fail_below) = (catalog.groups().to_vec(), args.limit.fail_below.unwrap_or_default().0);
     let command = paths::command_line();
     Ok(Input { runs, groups, catalog, fail_below, command, language: args.out.language, ..Input::default() })
+}
+
+/// A run with its tests in the order of the blocks.
+fn of_side(store: &Store, run: &str) -> Result<RunTests> {
+    let run = store.run(run)?;
+    Ok(RunTests { tests: store.figures(run.id)?, run })
+}
+
+/// The campaign that a stored run is a side of, for a report of it.
+///
+/// # Errors
+/// If it is of none, or the other side is gone.
+pub fn stored(context: &Context, runs: &[String]) -> Result<Input> {
+    let store = context.store_to_read()?;
+    let named = store.run(runs.first().map_or("last", String::as_str))?;
+    let campaign = |labels: &BTreeMap<String, String>| labels.get(CAMPAIGN).cloned();
+    let began =
+        campaign(&named.labels).ok_or_else(|| not_a_campaign(&named.id.to_string(), "is not a side of a campaign"))?;
+    let mut sides =
+        store.runs()?.into_iter().map(|run| of_side(&store, &run.id.to_string())).collect::<Result<Vec<_>>>()?;
+    sides.retain(|side| campaign(&side.run.labels).as_ref() == Some(&began));
+    sides.sort_by_key(|side| side.run.labels.get(SIDE).cloned());
+    match (sides.len(), runs.iter().skip(1).all(|run| sides.iter().any(|side| is_named(side, run)))) {
+        (2, true) => {}
+        (2, false) => return Err(not_a_campaign(&runs[1], "is not the other side of that campaign")),
+        _ => return Err(not_a_campaign(&named.id.to_string(), "has lost the other side of its campaign")),
+    }
+    let catalog = context.catalog()?;
+    Ok(Input {
+        runs: sides,
+        groups: catalog.groups().to_vec(),
+        catalog,
+        command: paths::command_line(),
+        ..Input::default()
+    })
+}
+
+fn is_named(side: &RunTests, run: &str) -> bool {
+    side.run.id.to_string() == run || side.run.name.as_deref() == Some(run)
+}
+
+fn not_a_campaign(run: &str, what: &str) -> Error {
+    Error::usage(format!("run {}", quote(run)), what).advise("'dbdyno runs list' shows the runs of campaigns, A and B")
 }
 
 fn tell_where(context: &Context, ended: &TrialsEnded) {

@@ -13,7 +13,6 @@ use crate::engine::{ENGINES, Engine};
 use crate::error::Result;
 use crate::fit::{self, Needs};
 use crate::model::{AskedRamp, Better, Drive, Param, Workload};
-use crate::report::REPORTS;
 use crate::report::format::{FORMATS, json};
 
 /// The word for an engine that can run a workload.
@@ -47,7 +46,7 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
         Listing::Suites => suites(&context.catalog()?)?,
         Listing::Profiles => profiles(&context.catalog()?),
         Listing::Engines => engines(),
-        Listing::Reports => named("reports", REPORTS.iter().map(|report| (report.name(), report.title()))),
+        Listing::Reports => named("reports", super::report::all().map(|report| (report.name(), report.title()))),
         Listing::Formats => named("formats", FORMATS.iter().map(|format| (format.name(), format.title()))),
     };
     if format == "json" {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::analysis::noise;
 use crate::analysis::price::PriceList;
 use crate::cli::args::{DressArgs, ReportArgs};
-use crate::cli::commands::catalogue;
+use crate::cli::commands::{campaign, catalogue};
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
 use crate::cli::{file, out, pdf};
@@ -16,7 +16,7 @@ use crate::model::{RunKind, RunRecord};
 use crate::report::dress::{self, Brand, BrandFile, Texts};
 use crate::report::format::html::Html;
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
-use crate::report::{Document, Input, Language, REPORTS, Report, RunTests, Subject, price};
+use crate::report::{Document, Input, Language, OF_CAMPAIGNS, REPORTS, Report, RunTests, Subject, price};
 
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
@@ -33,6 +33,7 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
         Subject::Catalog => {
             Err(Error::usage("report catalogue", "does not take a run").advise("leave out the run and --test"))
         }
+        Subject::Campaign => Ok(Input { language: args.out.language, ..campaign::stored(context, &args.runs)? }),
         Subject::Runs | Subject::Tests => input(context, args, subject),
     })
 }
@@ -177,6 +178,11 @@ pub fn show(context: &Context, format: &dyn Format, document: &Document, output:
     write(context, &content, output)
 }
 
+/// Every report that can be asked for.
+pub fn all() -> impl Iterator<Item = &'static dyn Report> {
+    REPORTS.iter().chain(OF_CAMPAIGNS).copied()
+}
+
 /// The report of this name.
 ///
 /// # Errors
@@ -184,8 +190,8 @@ pub fn show(context: &Context, format: &dyn Format, document: &Document, output:
 pub fn find(kind: &str) -> Result<&'static dyn Report> {
     // A report of several runs may be asked for in the plural: `platforms`, `ramps`.
     let is_asked = |report: &&dyn Report| report.name() == kind || kind.strip_suffix('s') == Some(report.name());
-    REPORTS.iter().copied().find(is_asked).ok_or_else(|| {
-        let known: Vec<_> = REPORTS.iter().map(|report| report.name()).collect();
+    all().find(is_asked).ok_or_else(|| {
+        let known: Vec<_> = all().map(|report| report.name()).collect();
         Error::usage("report", format!("{} is not a report", quote(kind)))
             .advise(format!("choose {}", known.join(", ")))
     })

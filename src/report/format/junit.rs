@@ -37,7 +37,7 @@ fn suites(checks: &[Checks]) -> io::Result<String> {
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     writer
         .create_element("testsuites")
-        .with_attribute(("name", "dbdyno compare"))
+        .with_attribute(("name", "dbdyno"))
         .write_inner_content(|writer| checks.iter().try_for_each(|checks| suite(writer, checks)))?;
     let mut text = String::from_utf8_lossy(&writer.into_inner()).into_owned();
     text.push('\n');
