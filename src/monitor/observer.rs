@@ -11,10 +11,11 @@ use crate::analysis::compare::{Difference, Side, differences};
 use crate::campaign::probing::{disclosed, is_here};
 use crate::campaign::{Platform, Request};
 use crate::catalog::Catalog;
-use crate::engine::Access;
+use crate::engine::{Access, Session};
 use crate::error::{Error, Result};
 use crate::model::{Counters, Disclosure, Event, Profile, ProfileRow, RunRecord, Seen, Target, Test};
 use crate::probe::{self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose};
+use crate::sql::Block;
 
 /// Between two looks at the sessions.
 pub const GLANCE: Duration = Duration::from_millis(250);
@@ -101,7 +102,7 @@ pub struct Observer {
     peaks: Peaks,
     /// Sightings and looks of the interval under way, and of the last ones.
     glances: (Sightings, u64),
-    past: VecDeque<(Sightings, u64)>,
+    past: VecDeque<Sightings>,
     statements: Statements,
     missing: BTreeSet<String>,
 }
@@ -124,36 +125,32 @@ impl Observer {
             return Err(Error::usage(request.target.label(), what).advise("give postgres://... or mariadb://..."));
         };
         let platform = Platform::open(request, None, Access::Watch, &|_| {})?;
-        let at = |error: crate::engine::EngineError| error.at(platform.label());
-        let database = platform.database.as_ref();
-        let blocks = catalog.probes(platform.engine.name(), &database.version().0);
+        let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
         let (disclosure, failed) = disclosed(&platform, &blocks)?;
-        let (storage, pids) = (database.storage_path(), database.server_pids());
-        let context = ProbeContext { storage: storage.as_deref(), server_pids: &pids, in_process: false };
-        let mut probes = if is_here(&platform) { ProbeSet::onlooker(&context) } else { ProbeSet::own_process() };
-        probes.push(Box::new(SqlProbe::new(database.session().map_err(at)?, &blocks)));
-        let sessions = Sessions::open(database.session().map_err(at)?, &blocks, &pids, Whose::All);
+        let sessions = sessions(&platform, &blocks)?;
+        let probes = probes(&platform, &blocks)?;
         let queries = blocks.iter().filter(|block| block.name.starts_with("counters.")).count();
         let mut missing: BTreeSet<String> = sessions.iter().flat_map(Sessions::missing).collect();
         missing.extend(failed.into_iter().map(|(block, why)| format!("{block}: {why}")));
-        let now = Instant::now();
         let mut observer = Observer {
-            platform,
-            probes,
             queries,
             sessions,
             disclosure,
+            missing,
             measured: None,
-            began: now,
-            last: (now, Counters::default()),
+            began: Instant::now(),
+            last: (Instant::now(), Counters::default()),
             peaks: Peaks::default(),
             glances: Default::default(),
             past: VecDeque::new(),
             statements: Statements::default(),
-            missing,
+            platform,
+            probes,
         };
-        observer.last.1 = observer.counters()?.0;
-        observer.read_statements(now);
+        let counters = observer.counters()?.0;
+        observer.began = Instant::now();
+        observer.last = (observer.began, counters);
+        observer.read_statements(observer.began);
         Ok(observer)
     }
 
@@ -234,28 +231,34 @@ impl Observer {
         let grown = counters.since(&self.last.1);
         self.last = (now, counters);
         let statements_read = self.read_statements(now);
-        let (seen, looks) = std::mem::take(&mut self.glances);
-        self.past.push_back((seen.clone(), looks));
-        let too_many = self.past.len().saturating_sub(WAITS_OVER);
-        self.past.drain(..too_many);
+        let (seen, glances) = self.end_glances();
         let mut rates = self.peaks.rates(&grown, interval_s);
         self.measured.iter().for_each(|measured| measured.cover(&mut rates));
-        let queries = self.queries as u64 + looks + u64::from(statements_read);
+        let queries = self.queries as u64 + glances + u64::from(statements_read);
         let own_cpu = grown.get("self_cpu_s").map(|cpu_s| cpu_s / interval_s);
         Ok(Look {
             t_s: (now - self.began).as_secs_f64(),
             interval_s,
             limit: limit(&rates),
             rates,
-            sessions: (looks > 0).then(|| seen.values().sum::<u64>() as f64 / looks as f64),
+            sessions: (glances > 0).then(|| seen.values().sum::<u64>() as f64 / glances as f64),
             waits: self.waits(),
             statements: self.statements.top.clone(),
             cost: Cost { own_cpu, queries_per_s: queries as f64 / interval_s, reading_ms },
             missing: self.missing.iter().cloned().collect(),
             grown,
             seen,
-            glances: looks,
+            glances,
         })
+    }
+
+    /// What the sessions were seen at in the interval that ends; kept for the waits of the last ones.
+    fn end_glances(&mut self) -> (Sightings, u64) {
+        let ended = std::mem::take(&mut self.glances);
+        self.past.push_back(ended.0.clone());
+        let too_many = self.past.len().saturating_sub(WAITS_OVER);
+        self.past.drain(..too_many);
+        ended
     }
 
     fn counters(&mut self) -> Result<(Counters, f64)> {
@@ -270,10 +273,7 @@ impl Observer {
 
     fn waits(&self) -> Vec<Wait> {
         let mut sum = Sightings::new();
-        self.past
-            .iter()
-            .flat_map(|(seen, _)| seen)
-            .for_each(|(event, count)| *sum.entry(event.clone()).or_default() += count);
+        self.past.iter().flatten().for_each(|(event, count)| *sum.entry(event.clone()).or_default() += count);
         ranked(&sum)
     }
 
@@ -295,6 +295,23 @@ impl Observer {
         self.statements.before = Some((now, reading));
         true
     }
+}
+
+fn session(platform: &Platform) -> Result<Box<dyn Session>> {
+    platform.database.session().map_err(|error| error.at(platform.label()))
+}
+
+fn sessions(platform: &Platform, blocks: &[&Block]) -> Result<Option<Sessions>> {
+    Ok(Sessions::open(session(platform)?, blocks, &platform.database.server_pids(), Whose::All))
+}
+
+/// Of the host, if the server is on it, and of the server.
+fn probes(platform: &Platform, blocks: &[&Block]) -> Result<ProbeSet> {
+    let (storage, server_pids) = (platform.database.storage_path(), platform.database.server_pids());
+    let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process: false };
+    let mut probes = if is_here(platform) { ProbeSet::onlooker(&context) } else { ProbeSet::own_process() };
+    probes.push(Box::new(SqlProbe::new(session(platform)?, blocks)));
+    Ok(probes)
 }
 
 fn told(difference: &Difference) -> String {
