@@ -194,6 +194,13 @@ impl Catalog {
         versions::select(self.probes.get(engine).map_or(&[], Vec::as_slice), version)
     }
 
+    /// What licences say of publishing figures, by engine: only of those that restrict it.
+    pub fn publishing(&self) -> BTreeMap<String, String> {
+        let restricted =
+            self.engine_files.iter().filter_map(|(name, file)| Some((name.clone(), file.publishing.clone()?)));
+        restricted.collect()
+    }
+
     /// Blocks of the scripts that `export-sql` writes for an engine; empty if it has none.
     pub fn export_blocks(&self, engine: &str) -> &[Block] {
         self.export.get(engine).map_or(&[], Vec::as_slice)

@@ -141,6 +141,9 @@ pub(super) struct EngineFile {
     pub has: BTreeMap<String, Has>,
     #[serde(default)]
     pub experiments: Experiments,
+    /// What the vendor's licence says of publishing figures, if it restricts that.
+    #[serde(default)]
+    pub publishing: Option<String>,
 }
 
 /// What an engine has: of every table, or of those in some organisations.

@@ -23,6 +23,7 @@ pub mod platform;
 pub mod points;
 pub mod price;
 mod profiles;
+pub mod publish;
 pub mod ramp_charts;
 mod ramps;
 pub mod run_json;
@@ -95,6 +96,8 @@ pub struct Input {
     pub prices: Vec<PriceList>,
     /// Language of every fixed text, of numbers and of dates.
     pub language: Language,
+    /// What the licences of engines say of publishing figures, by engine.
+    pub licences: BTreeMap<String, String>,
     /// The command line that makes the report; empty if there is none.
     pub command: String,
     /// What the catalogue report describes, and whose rules say what a difference between disclosures touches; empty for
@@ -187,6 +190,10 @@ pub trait Report: Sync {
     fn subject(&self) -> Subject {
         Subject::Runs
     }
+    /// True if it is made for others: licences may restrict that.
+    fn is_publication(&self) -> bool {
+        false
+    }
     /// True if it shows the seconds of tests (series, snapshots); they are most of a results file.
     fn needs_seconds(&self) -> bool {
         true
@@ -211,6 +218,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &summary::Summary,
     &workbook::FullWorkbook,
     &page::Page,
+    &publish::PublishReport,
     &test_page::TestPage,
     &catalogue::CatalogueReport,
 ];

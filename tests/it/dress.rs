@@ -118,3 +118,80 @@ fn a_report_is_printed_by_the_browser_which_leaves_nothing_behind() {
     command.env("PATH", &temporary);
     finished(command, "pdf").fails(2, &["--format pdf", "there is no Chromium or Chrome on the PATH"]);
 }
+
+/// What must not be told, in every place where a run may hold it.
+fn secret_run() -> (RunRecord, Vec<dbdyno::model::TestResult>) {
+    let mut run = fixture::run();
+    (run.name, run.target) = (Some("secret-name".into()), "postgres://secret-user@secret-host/app".into());
+    run.command = "dbdyno run postgres://secret-host".into();
+    run.labels.insert("secret-label".into(), "secret-value".into());
+    for (section, fact) in [("hardware", "system"), ("hardware", "cpu_model"), ("os", "kernel"), ("storage", "path")] {
+        run.disclosure.set(section, fact, "secret-fact");
+    }
+    for (fact, value) in [("cluster_name", "secretcluster"), ("log_directory", "/secret/log"), ("work_mem", "4MB")] {
+        run.disclosure.set("settings", fact, value);
+    }
+    run.disclosure.set("surprise", "fact", "secret");
+    let mut tests = fixture::tests();
+    tests[0].first_error = Some("secret-error".into());
+    let failed = dbdyno::model::Reason::new(
+        dbdyno::model::Status::Invalid,
+        dbdyno::model::ReasonCode::Failed,
+        dbdyno::model::Sentence::quoted("secret-host refused"),
+    );
+    tests[1].verdict = dbdyno::model::Verdict::from_reasons(vec![failed]);
+    let log = tests[2].server_log.as_mut().unwrap();
+    log.lines.push("secret-log".into());
+    (run, tests)
+}
+
+#[test]
+fn a_publication_names_no_platform_and_lists_what_was_removed() {
+    let desk = desk();
+    let (run, tests) = secret_run();
+    let mut store = Store::open(&desk.path("results.db")).unwrap();
+    let id = store.begin_run(&run).unwrap();
+    tests.iter().for_each(|test| store.save_test(id, test).unwrap());
+    let page = desk.path("public.html");
+    for (runs, letters) in [("secret-name", &["A"][..]), ("secret-name a", &["A", "B"])] {
+        let done = desk.run(&format!("report publish {runs} -o {}", page.display())).ok();
+        let text = read(&page);
+        assert!(!text.contains("secret") && !text.contains("nightly"), "{}", around(&text, "secret"));
+        assert!(!done.stderr.contains("before you publish"), "{}", done.stderr);
+        let removed = text.split("What was removed").last().unwrap();
+        for name in [
+            "name of the run",
+            "labels of the run",
+            "hardware: cpu_model",
+            "settings: cluster_name",
+            "surprise: fact",
+            "log of the server",
+        ] {
+            assert!(removed.contains(name), "{name}");
+        }
+        assert!(!removed.contains("settings: work_mem") && text.contains("work_mem"), "a size tells nobody's name");
+        assert!(letters.iter().all(|letter| removed.contains(&format!(">{letter}<"))), "{letters:?}");
+    }
+    // The figures are the same.
+    let throughput = "158,230";
+    assert!(read(&page).contains(throughput));
+}
+
+fn around(text: &str, word: &str) -> String {
+    let place = text.find(word).unwrap_or(0);
+    text.get(place.saturating_sub(200)..place + 100).unwrap_or_default().to_string()
+}
+
+#[test]
+fn a_licence_that_restricts_publication_is_told_to_whoever_publishes() {
+    let desk = Desk::new();
+    let data = format!("{}/data/reference", env!("CARGO_MANIFEST_DIR"));
+    desk.run(&format!("runs import --csv {data}/published-results.csv --platforms {data}/platforms.csv")).ok();
+    let page = desk.path("public.html");
+    let done = desk.run(&format!("report publish dl380-bm ibm-e870 -o {}", page.display())).ok();
+    let lines: Vec<&str> = done.stderr.lines().filter(|line| line.contains("before you publish")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("oracle") && lines[0].contains("consent"), "{}", done.stderr);
+    let text = read(&page);
+    assert!(!text.contains("dl380-bm") && !text.contains("ibm-e870") && text.contains("source of the publication"));
+    assert!(!desk.run("report datasheet dl380-bm").ok().stderr.contains("before you publish"));
+}

@@ -202,7 +202,8 @@ fn input(subject: Subject, text: &str) -> Input {
 
 /// Every report and comparison of what holds this text everywhere.
 fn documents(text: &str) -> Vec<(String, Document)> {
-    let reports = REPORTS.iter().map(|report| {
+    // A publication is the page of html with less in it.
+    let reports = REPORTS.iter().filter(|report| !report.is_publication()).map(|report| {
         let mut input = input(report.subject(), text);
         // Its sentences are in two languages.
         input.language = if text.len().is_multiple_of(2) { Language::English } else { Language::German };

@@ -42,7 +42,20 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
     let seconds = find(&args.kind)?.needs_seconds();
     let input = Input { language: args.out.language, ..load_chosen(context, &chosen(args, subject)?, seconds)? };
+    if find(&args.kind)?.is_publication() {
+        warn_of_licences(&input);
+    }
     priced(input, &args.price)
+}
+
+/// Says which licences restrict the publication of figures.
+fn warn_of_licences(input: &Input) {
+    let mut engines: Vec<&str> = input.runs.iter().filter_map(|data| data.run.engine.as_deref()).collect();
+    engines.sort_unstable();
+    engines.dedup();
+    for (engine, text) in engines.iter().filter_map(|engine| Some((engine, input.licences.get(*engine)?))) {
+        out::tell(&format!("before you publish figures of {engine}: {text}"));
+    }
 }
 
 /// The runs with what their platforms cost.
@@ -284,9 +297,9 @@ fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<In
         Ok(RunTests { run, tests }.ordered())
     });
     let runs = runs.collect::<Result<Vec<_>>>()?;
-    let (groups, key_settings) = (context.catalog()?.groups().to_vec(), engine::key_settings());
-    let calibrations = calibrations(context)?;
-    Ok(Input { runs, groups, key_settings, calibrations, command: command_line(), ..Input::default() })
+    let (catalog, key_settings) = (context.catalog()?, engine::key_settings());
+    let (groups, licences, calibrations) = (catalog.groups().to_vec(), catalog.publishing(), calibrations(context)?);
+    Ok(Input { runs, groups, licences, key_settings, calibrations, command: command_line(), ..Input::default() })
 }
 
 /// Width and colours, for a file or the terminal.
