@@ -3,7 +3,7 @@
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
 # directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; MyRocks for it;
 # LibreOffice Calc, which reads our workbooks back;
-# Chromium, which opens our pages; Prometheus, which reads our metrics. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
+# Chromium, which opens our pages, and axe-core, which checks them (--axe: nothing else); Prometheus, which reads our metrics. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
 # sysbench.
 set -eu
 
@@ -22,6 +22,25 @@ install() {
     as_root apt-get update -q
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
 }
+
+# axe-core, which checks our pages (tests/it/browser.rs): into the cache directory of dbdyno, with the user's own npm.
+cache=${XDG_CACHE_HOME:-$([ "$(id -u)" = 0 ] && echo /var/cache || echo "$HOME/.cache")}/dbdyno
+fetch_axe() {
+    [ -s "$cache/axe-core/axe.min.js" ] && return 0
+    command -v npm >/dev/null 2>&1 || install "npm" npm
+    mkdir -p "$cache"
+    unpacked=$(mktemp -d "$cache/axe-core.part-XXXXXX")
+    (cd "$unpacked" && npm pack --loglevel=error axe-core@4.14.1 && tar -xzf axe-core-4.14.1.tgz)
+    mkdir -p "$cache/axe-core"
+    # Written whole or not at all: tests may fetch it side by side.
+    mv "$unpacked/package/axe.min.js" "$cache/axe-core/axe.min.js"
+    rm -r "$unpacked"
+}
+
+if [ "${1:-}" = --axe ]; then
+    fetch_axe
+    exit 0
+fi
 
 have_postgres() {
     for dir in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /usr/local/pgsql/bin; do
@@ -68,6 +87,7 @@ if [ "${1:-}" = --peers ]; then
 fi
 command -v soffice >/dev/null 2>&1 || install "LibreOffice Calc's soffice" libreoffice-calc
 command -v chromium >/dev/null 2>&1 || install "Chromium's chromium" chromium
+fetch_axe
 
 # Its package would start a service: only the program is wanted.
 install_prometheus() {

@@ -266,6 +266,9 @@ pub struct ReportArgs {
     /// Only the test with this number
     #[arg(long, value_name = "N")]
     pub test: Option<u32>,
+    /// For 'html' and 'datasheet' of one run as a page: the run, measured or imported, that its figures are shown against
+    #[arg(long, value_name = "RUN")]
+    pub against: Option<String>,
     #[command(flatten)]
     pub out: OutputArgs,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::columns::RATE;
 use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome, Section, Table};
 use super::format::json;
-use super::{Input, Language, Report, RunTests, price};
+use super::{Input, Language, Report, RunTests, page, price};
 use crate::analysis::compare::{
     Change, Comparison, Difference, EqualJobs, Finding, GroupMean, Kind, NOT_STATED, NotCompared, Row, Side, compare,
 };
@@ -41,7 +41,8 @@ impl Report for CompareReport {
 
     fn build(&self, input: &Input) -> Document {
         let comparisons = comparisons(input);
-        Document { checks: checks(&comparisons, input.fail_below), ..document(&comparisons, input.language) }
+        let page = page::compared(input, &comparisons);
+        Document { checks: checks(&comparisons, input.fail_below), page, ..document(&comparisons, input.language) }
     }
 }
 
@@ -93,6 +94,15 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
     document
 }
 
+/// What stands above the picture of the ratios.
+pub(super) fn how_to_read(comparison: &Comparison, language: Language) -> String {
+    let how = "Other / base, logarithmic; right of the line is better (times are drawn turned round). The mark is the ratio, the whisker \
+               its 95 % interval: a figure whose whisker crosses the line is inside the noise. Hollow: no interval. A triangle is \
+               conditional. Thin ticks: equal numbers of jobs.";
+    let noise = calibrated(comparison, language).map(|text| format!(" {text}")).unwrap_or_default();
+    format!("{}{noise} {}", language.phrase(how), counts(comparison, language))
+}
+
 fn calibrated(comparison: &Comparison, language: Language) -> Option<String> {
     let names = comparison.calibrations.join(", ");
     let text = "Intervals allow for the noise between starts and loads that was measured here: calibration {names}.";
@@ -122,7 +132,7 @@ fn title(comparisons: &[Comparison], language: Language) -> String {
     language.say("Comparison: {pair}", &[("pair", &against(language, &others.join(", "), base))])
 }
 
-fn against(language: Language, other: &str, base: &str) -> String {
+pub(super) fn against(language: Language, other: &str, base: &str) -> String {
     language.say("{other} against {base}", &[("other", other), ("base", base)])
 }
 
@@ -158,20 +168,24 @@ pub(super) fn differences(found: &[Difference], language: Language, name: &str) 
     vec![Block::Table(table)]
 }
 
-fn findings(comparison: &Comparison, language: Language) -> Vec<Block> {
+pub(super) fn findings(comparison: &Comparison, language: Language) -> Vec<Block> {
     let texts =
         comparison.findings.iter().map(|finding| Block::Paragraph(format!("{}.", language.sentence(&finding.text))));
     let found: Vec<Block> = texts.collect();
+    if found.is_empty() { vec![Block::Paragraph(nothing_found(comparison, language))] } else { found }
+}
+
+/// What is said where there is no finding.
+pub(super) fn nothing_found(comparison: &Comparison, language: Language) -> String {
     let is_open = comparison.kpms.iter().all(|row| row.change() == Change::Undecided);
-    let nothing = match (comparison.kpms.is_empty(), is_open) {
+    language.phrase(match (comparison.kpms.is_empty(), is_open) {
         (true, _) => "The runs have no figure in common.",
         (_, true) => "No figure can be decided: none has an interval in both runs.",
         _ => "No figure differs beyond the noise.",
-    };
-    if found.is_empty() { vec![Block::Paragraph(language.phrase(nothing))] } else { found }
+    })
 }
 
-fn rows(comparison: &Comparison, language: Language, several: bool) -> Table {
+pub(super) fn rows(comparison: &Comparison, language: Language, several: bool) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Kind", "", 0),
@@ -238,7 +252,7 @@ fn number(value: f64, digits: Digits) -> Cell {
     Cell::Number { value, digits, verdict: None }
 }
 
-fn equal_jobs(comparison: &Comparison, language: Language, several: bool) -> Table {
+pub(super) fn equal_jobs(comparison: &Comparison, language: Language, several: bool) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Jobs", "", 0),
@@ -279,7 +293,7 @@ fn equal_jobs(comparison: &Comparison, language: Language, several: bool) -> Tab
     table
 }
 
-fn not_compared(comparison: &Comparison, language: Language, several: bool) -> Table {
+pub(super) fn not_compared(comparison: &Comparison, language: Language, several: bool) -> Table {
     let columns = vec![Column::new("Workload", "", 0), Column::new("Kind", "", 0), Column::new("Why", "", 0)];
     let mut table = table(language, "not compared", comparison, several, columns);
     for lost in &comparison.not_compared {

@@ -4,7 +4,7 @@ use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::METRICS;
-use super::{Input, Language, Report, RunTests, open_loop, spread};
+use super::{Input, Language, Report, RunTests, open_loop, page, spread};
 use crate::analysis::ramp;
 use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
 
@@ -25,8 +25,7 @@ impl Report for Datasheet {
     }
 
     fn build(&self, input: &Input) -> Document {
-        let several = input.runs.len() > 1;
-        let sections = input.runs.iter().flat_map(|data| sections(input, data, several)).collect();
+        let sections = sections_of_all(input);
         let language = input.language;
         let title = match input.runs.as_slice() {
             [data] => {
@@ -38,8 +37,15 @@ impl Report for Datasheet {
             }
             _ => language.phrase("Datasheets"),
         };
-        Document { title, sections, language, ..Document::default() }
+        let page = page::page_of(input);
+        Document { title, sections, language, page, ..Document::default() }
     }
+}
+
+/// The sections of every run.
+pub(super) fn sections_of_all(input: &Input) -> Vec<Section> {
+    let several = input.runs.len() > 1;
+    input.runs.iter().flat_map(|data| sections(input, data, several)).collect()
 }
 
 /// Above the table of KPMs.
@@ -96,7 +102,7 @@ const PLATFORM: &[(&str, &[Fact])] = &[
     ("Database", &[("database", "version", "")]),
 ];
 
-fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> {
+pub(super) fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> {
     let language = input.language;
     let fact = |(label, keys): &(&str, &[Fact])| (language.phrase(label), platform_line(language, run, keys));
     let settings = (language.phrase("Settings"), settings(input, run));
@@ -210,7 +216,7 @@ fn time(language: Language, run: &RunRecord) -> String {
 }
 
 /// Size, data set and seed; of a publication the size, if it is printed.
-fn data(language: Language, run: &RunRecord) -> String {
+pub(super) fn data(language: Language, run: &RunRecord) -> String {
     let Some(size_gb) = run.size_gb else { return language.phrase("unknown") };
     let size = gigabytes(language, &language.exactly(size_gb));
     let nominal = language.say("{size} nominal", &[("size", &size)]);
@@ -219,7 +225,7 @@ fn data(language: Language, run: &RunRecord) -> String {
     language.say("{size}, data set {id}, seed {seed}", &values)
 }
 
-fn loads(language: Language, run: &RunRecord) -> Table {
+pub(super) fn loads(language: Language, run: &RunRecord) -> Table {
     let columns = vec![
         Column::new("Table", "", 0),
         Column::new("Rows", "", 1),
@@ -258,7 +264,7 @@ fn load_row(load: &LoadResult, table: &mut Table) -> Vec<Cell> {
     ]
 }
 
-fn kpms(input: &Input, data: &RunTests) -> Table {
+pub(super) fn kpms(input: &Input, data: &RunTests) -> Table {
     let columns = vec![
         Column::new("Workload", "", 0),
         Column::new("Parameters", "", 3),

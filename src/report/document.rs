@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::about::About;
 use super::dress::Brand;
+use super::picture::Page;
 use super::texts::Language;
 use crate::analysis::heatmap::Rank;
 use crate::model::{Better, Reason, Sentence, Status, Verdict};
@@ -24,6 +25,8 @@ pub struct Document {
     pub checks: Vec<Checks>,
     /// What pages carry beside their content.
     pub brand: Option<Brand>,
+    /// What a browser shows in place of the sections, where a report has a design for it.
+    pub page: Option<Page>,
 }
 
 /// A suite of checks.

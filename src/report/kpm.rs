@@ -49,10 +49,15 @@ impl Report for KpmReport {
     }
 
     fn build(&self, input: &Input) -> Document {
-        let groups = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
-        let spreads = input.runs.iter().filter_map(|data| spread_section(input, data));
-        Document::new(input.language, "KPM report", groups.chain(stores::section(input)).chain(spreads))
+        Document::new(input.language, "KPM report", tables(input))
     }
+}
+
+/// A section per group, and the spread of repetitions.
+pub(super) fn tables(input: &Input) -> Vec<Section> {
+    let groups = input.used_groups().into_iter().map(|(id, title)| section(input, id, title));
+    let spreads = input.runs.iter().filter_map(|data| spread_section(input, data));
+    groups.chain(stores::section(input)).chain(spreads).collect()
 }
 
 /// The parts of the spread of a run's repetitions; none without any.

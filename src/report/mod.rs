@@ -19,6 +19,7 @@ mod lasting;
 pub mod layers;
 mod open_loop;
 pub mod page;
+pub mod picture;
 pub mod platform;
 pub mod points;
 pub mod price;
@@ -90,6 +91,8 @@ pub struct Input {
     pub groups: Vec<Group>,
     /// The settings that a datasheet has room for, by engine.
     pub key_settings: BTreeMap<&'static str, &'static [&'static str]>,
+    /// What the figures of a single run are held against on its page.
+    pub reference: Option<RunTests>,
     /// Calibrations, oldest first: comparisons allow for their noise, charts show it.
     pub calibrations: Vec<RunTests>,
     /// What platforms cost, as far as the user says.

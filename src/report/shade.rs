@@ -1,5 +1,5 @@
-//! The colours of heatmaps: from red at 0 over orange, yellow and light green to dark green at the best; and the colour
-//! of text that can be read on them.
+//! The colours of heatmaps: one hue, for every kind of colour vision, from almost white at 0 to blue at the best; and the
+//! colour of text that can be read on them.
 
 /// Red, green and blue, as sent to a screen (sRGB).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,13 +11,8 @@ pub const BLACK: Rgb = Rgb(0, 0, 0);
 pub const WHITE: Rgb = Rgb(255, 255, 255);
 
 /// Shares and their colours, ascending; between two of them colours are mixed.
-const STOPS: [(f64, Rgb); 5] = [
-    (0.0, Rgb(0xd1, 0x24, 0x2f)),
-    (0.25, Rgb(0xf7, 0x93, 0x3c)),
-    (0.5, Rgb(0xff, 0xe4, 0x5c)),
-    (0.75, Rgb(0x8f, 0xd1, 0x7f)),
-    (1.0, Rgb(0x1a, 0x7f, 0x37)),
-];
+const STOPS: [(f64, Rgb); 3] =
+    [(0.0, Rgb(0xf6, 0xf7, 0xf9)), (0.5, Rgb(0xae, 0xcd, 0xe8)), (1.0, Rgb(0x4b, 0x8f, 0xc8))];
 
 /// The ground of a cell by its share of the best (0..1).
 pub fn ground(share: f64) -> Rgb {
@@ -81,12 +76,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shades_run_from_red_to_dark_green() {
+    fn shades_run_from_almost_white_to_blue() {
         for (share, color) in STOPS {
             assert_eq!(ground(share), color);
         }
-        assert_eq!(ground(0.125), Rgb(0xe4, 0x5c, 0x36));
-        assert_eq!((ground(-1.0), ground(2.0)), (STOPS[0].1, STOPS[4].1));
+        assert_eq!(ground(0.25), Rgb(0xd2, 0xe2, 0xf1));
+        assert_eq!((ground(-1.0), ground(2.0)), (STOPS[0].1, STOPS[2].1));
         assert_eq!(ground(f64::NAN).hex().len(), 7);
     }
 
@@ -110,8 +105,8 @@ mod tests {
     #[test]
     fn the_nearest_colours_of_a_small_terminal() {
         assert_eq!((BLACK.indexed().0, WHITE.indexed().0), (16, 231));
-        // 215 0 0 and 0 135 55 are the nearest of the cube: 16 + 36 * 4 and 16 + 6 * 2.
-        assert_eq!(ground(0.0).indexed(), (160, Rgb(215, 0, 0)));
-        assert_eq!(ground(1.0).indexed().1.1, 135);
+        // 255 255 255 and 95 135 215 are the nearest of the cube: 16 + 36 * 5 + 6 * 5 + 5 and 16 + 36 + 6 * 2 + 4.
+        assert_eq!(ground(0.0).indexed(), (231, Rgb(255, 255, 255)));
+        assert_eq!(ground(1.0).indexed(), (68, Rgb(95, 135, 215)));
     }
 }

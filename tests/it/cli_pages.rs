@@ -10,7 +10,9 @@ fn a_page_has_the_run_its_charts_and_the_commands_that_made_it() {
     let path = desk.path("page.html");
     desk.run(&format!("report html mine --output {}", path.display())).ok();
     let page = std::fs::read_to_string(&path).unwrap();
-    for part in ["Run 1 (mine) on sqlite", "<figure class=\"chart\">", "dbdyno report html mine", "--name mine"] {
+    for part in
+        ["run 1 (mine)", "<article class=\"card\">", "<svg class=\"spark\"", "dbdyno report html mine", "--name mine"]
+    {
         assert!(page.contains(part), "no {part}");
     }
     let same = desk.run("report html mine").ok().stdout;

@@ -407,3 +407,13 @@ pub fn postgres_with_collector() -> PathBuf {
 fn fetched(engine: &str, version: Option<&str>) -> PathBuf {
     server::fetch(engine, version).unwrap_or_else(|error| panic!("{error}")).dir
 }
+
+/// The script of axe-core, which `scripts/test-dependencies.sh` fetches by the user's own npm.
+pub fn axe() -> String {
+    let script = dbdyno::host::cache_dir().join("axe-core").join("axe.min.js");
+    if !script.exists() {
+        let fetched = std::process::Command::new("sh").args(["scripts/test-dependencies.sh", "--axe"]).status();
+        assert!(fetched.is_ok_and(|status| status.success()), "axe-core: run scripts/test-dependencies.sh");
+    }
+    std::fs::read_to_string(&script).unwrap_or_else(|error| panic!("{}: {error}", script.display()))
+}

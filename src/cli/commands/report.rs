@@ -41,7 +41,10 @@ pub fn report(context: &Context, args: &ReportArgs) -> Result<()> {
 /// The runs or tests, with prices if some are given.
 fn input(context: &Context, args: &ReportArgs, subject: Subject) -> Result<Input> {
     let seconds = find(&args.kind)?.needs_seconds();
-    let input = Input { language: args.out.language, ..load_chosen(context, &chosen(args, subject)?, seconds)? };
+    let reference = args.against.as_ref().map(|run| load(context, std::slice::from_ref(run), false)).transpose()?;
+    let reference = reference.and_then(|input| input.runs.into_iter().next());
+    let chosen = load_chosen(context, &chosen(args, subject)?, seconds)?;
+    let input = Input { language: args.out.language, reference, ..chosen };
     if find(&args.kind)?.is_publication() {
         warn_of_licences(&input);
     }

@@ -1,12 +1,14 @@
 //! One self-contained HTML page: no network; light and dark by the reader's system, prints on white.
 //!
-//! Only a page with a chart has scripts: the vendored library and `assets/report.js`. Without scripts the data of each
-//! chart are still there as a table. A content security policy in the page forbids every request.
+//! Everything is drawn here; the one script sorts tables. A content security policy in the page forbids every request.
 
 mod brand;
 mod chart;
+mod figures;
+mod page;
 #[cfg(test)]
 mod palette_tests;
+mod svg;
 mod table;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -20,6 +22,7 @@ use crate::report::document::{Block, Code, Document, Section};
 pub struct Html;
 
 const STYLE: &str = include_str!("../../../assets/report.css");
+const SCRIPT: &str = include_str!("../../../assets/report.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 /// A page with more sections has a table of contents.
 const FEW_SECTIONS: usize = 4;
@@ -55,13 +58,9 @@ impl Format for Html {
                 } "\n"
                 body { "\n"
                     @if let Some(brand) = &document.brand { (brand::head(brand)) }
-                    header { "\n" h1 { (document.title) } "\n" } "\n"
-                    @if document.sections.len() > FEW_SECTIONS { (contents(document)) }
-                    main { "\n"
-                        @for (section, number) in document.sections.iter().zip(1..) { (self::section(section, number)) }
-                    } "\n"
+                    (body(document))
                     @if let Some(brand) = &document.brand { (brand::foot(brand)) }
-                    @if has_chart(document) { (chart::scripts()) }
+                    script { "\n" (PreEscaped(SCRIPT)) } "\n"
                 } "\n"
             } "\n"
         };
@@ -69,12 +68,19 @@ impl Format for Html {
     }
 }
 
-fn has_chart(document: &Document) -> bool {
-    document
-        .sections
-        .iter()
-        .flat_map(|section| &section.blocks)
-        .any(|block| matches!(block, Block::Chart(_) | Block::Drawing(_)))
+/// The design of the document, if it has one; else its sections.
+fn body(document: &Document) -> Markup {
+    match &document.page {
+        Some(page) => page::content(page, document.language),
+        None => html! {
+            (svg::symbols())
+            div.page { "\n"
+                header { "\n" h1 { (document.title) } "\n" } "\n"
+                @if document.sections.len() > FEW_SECTIONS { (contents(document)) }
+                main { "\n" @for (section, number) in document.sections.iter().zip(1..) { (self::section(section, number)) } } "\n"
+            } "\n"
+        },
+    }
 }
 
 /// Links to the sections.
@@ -139,6 +145,12 @@ mod tests {
     fn markup_in_a_name_is_text() {
         let document = Document { title: "<script>&\"".into(), ..Document::default() };
         let page = Html.render(&document, Options::default()).unwrap().into_text().unwrap();
-        assert!(page.contains("<h1>&lt;script&gt;&amp;&quot;</h1>") && !page.contains("<script"), "{page}");
+        assert!(page.contains("<h1>&lt;script&gt;&amp;&quot;</h1>"), "{page}");
+        assert_eq!(page.matches("<script").count(), 1, "its own, at the end");
+    }
+
+    #[test]
+    fn no_script_of_ours_ends_its_element() {
+        assert!(!SCRIPT.contains("</script"));
     }
 }

@@ -4,9 +4,11 @@
 mod one;
 mod several;
 
+pub(super) use one::tests;
+
 use super::document::{Block, Digits, Document, Section};
 use super::texts::Language;
-use super::{Input, Report, RunTests, price};
+use super::{Input, Report, RunTests, page, price};
 use crate::model::{RunKind, Status, Test, params};
 
 /// `report summary`.
@@ -30,14 +32,27 @@ impl Report for Summary {
 
     fn build(&self, input: &Input) -> Document {
         let language = input.language;
+        let runs = language.list(&input.platforms());
+        let title = match input.runs.len() {
+            1 => language.say("title_one", &[("run", &runs)]),
+            _ => language.say("title_several", &[("runs", &runs)]),
+        };
+        let sections = self.sentences(input);
+        let page = page::sheet(input, &sections);
+        Document { title, sections, language, page, ..Document::default() }
+    }
+}
+
+impl Summary {
+    /// The sentences, in sections.
+    pub(super) fn sentences(&self, input: &Input) -> Vec<Section> {
         let platforms = input.platforms();
-        let runs = language.list(&platforms);
-        let (title, mut sections) = match input.runs.as_slice() {
-            [data] => (language.say("title_one", &[("run", &runs)]), one::sections(input, data, &platforms[0])),
-            _ => (language.say("title_several", &[("runs", &runs)]), several::sections(input, &platforms)),
+        let mut sections = match input.runs.as_slice() {
+            [data] => one::sections(input, data, &platforms[0]),
+            _ => several::sections(input, &platforms),
         };
         sections.extend(prices(input, &platforms));
-        Document { title, sections, language, ..Document::default() }
+        sections
     }
 }
 

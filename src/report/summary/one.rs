@@ -52,7 +52,7 @@ fn platform(language: Language, data: &RunTests) -> String {
     if facts.is_empty() { String::new() } else { language.say("platform", &[("facts", &facts.join(", "))]) }
 }
 
-fn tests(language: Language, data: &RunTests) -> String {
+pub fn tests(language: Language, data: &RunTests) -> String {
     let mut workloads: Vec<&str> = data.tests.iter().map(|test| test.workload()).collect();
     workloads.sort_unstable();
     workloads.dedup();

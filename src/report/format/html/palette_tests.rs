@@ -38,11 +38,18 @@ fn the_contrast_is_that_of_the_standard() {
 fn text_and_curves_can_be_read_in_light_dark_and_on_paper() {
     assert_eq!(roots().len(), 3);
     for root in roots() {
-        for text in ["ink", "soft", "link", "conditional", "invalid"] {
+        for text in ["ink", "soft", "link", "valid", "conditional", "invalid", "disturbed"] {
             let found = contrast(root, text, "paper");
             assert!(found >= 4.5, "--{text} has {found:.2} in {root}");
         }
-        assert!(contrast(root, "ink", "box") >= 4.5);
+        for box_name in ["box", "accent-box", "warn-box"] {
+            assert!(contrast(root, "ink", box_name) >= 4.5, "--{box_name} in {root}");
+        }
+        for step in 0..=10 {
+            let text = if step > 8 { "hot" } else { "heat" };
+            let found = contrast(root, text, &format!("h{step}"));
+            assert!(found >= 4.5, "--{text} has {found:.2} on --h{step} in {root}");
+        }
         for number in 0..SERIES {
             let found = contrast(root, &format!("series-{number}"), "paper");
             assert!(found >= 3.0, "--series-{number} has {found:.2} in {root}");

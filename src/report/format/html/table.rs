@@ -1,26 +1,31 @@
-//! Tables of a page: they scroll inside their own box. In a heatmap grounds and text colours stand in the cells themselves,
-//! so that they print and are the same in light and dark; a sign tells the best, and hatching an invalid figure.
+//! Tables of a page: they scroll inside their own box. In a heatmap the ground of a cell is one of eleven of one hue, from 0 to
+//! the best; a sign tells the best, and hatching an invalid figure.
 
 use maud::{Markup, html};
 
 use super::wide;
+use crate::analysis::heatmap::Rank;
 use crate::model::Status;
 use crate::report::Language;
 use crate::report::document::{Cell, HeatCell, HeatRow, Heatmap, Table};
 use crate::report::format::{LEGEND, heat_shown, is_marked, is_number, shown, superscript};
-use crate::report::shade::{ground, text_on};
 
 /// From this many columns on a table is printed in small type, so that it is not cut.
 const MANY_COLUMNS: usize = 16;
+/// More notes than these are folded.
+const MOST_NOTES: usize = 5;
+/// A table of so many rows scrolls in a box of its own, below its head.
+const TALL: usize = 40;
 /// More columns than these do not fit on a sheet: those of least priority are for the screen.
 const PAPER_COLUMNS: usize = 28;
 
 /// The table with its footnotes and remarks.
 pub(super) fn table(table: &Table) -> Markup {
     let screen = screen_only(table);
-    let many = (table.columns.len() >= MANY_COLUMNS).then_some("many");
+    let many = if table.columns.len() >= MANY_COLUMNS { " many" } else { "" };
+    let tall = if table.rows.len() >= TALL { " tall" } else { "" };
     let content = html! {
-        table class=[many] { "\n"
+        table class={ "sortable" (many) (tall) } { "\n"
             thead { tr {
                 @for (position, column) in table.columns.iter().enumerate() {
                     @let number = if is_number(table, position) { "number" } else { "" };
@@ -88,12 +93,13 @@ fn notes(table: &Table) -> Markup {
     let footnotes = table.footnotes.iter().enumerate().map(|(index, why)| format!("{} {why}", superscript(index + 1)));
     let legend = is_marked(&table.rows).then(|| table.language.phrase(LEGEND));
     let all: Vec<String> = footnotes.chain(legend).chain(table.remarks.iter().cloned()).collect();
-    html! { @if !all.is_empty() { ul.notes { "\n" @for note in &all { li { (note) } "\n" } } "\n" } }
+    let list = html! { ul.notes { "\n" @for note in &all { li { (note) } "\n" } } };
+    html! {
+        @if all.len() > MOST_NOTES {
+            details { summary { (table.language.count("notes", all.len(), &[])) } "\n" (list) } "\n"
+        } @else if !all.is_empty() { (list) "\n" }
+    }
 }
-
-/// Grey hatching under an invalid figure, on any ground.
-const HATCHED: &str = "background:repeating-linear-gradient(45deg,transparent 0 6px,rgba(128,128,128,.35) 6px 9px);\
-text-decoration:line-through";
 
 /// The heatmap as a table with its notes.
 pub(super) fn heatmap(map: &Heatmap) -> Markup {
@@ -117,28 +123,28 @@ fn heat_row(row: &HeatRow, language: Language) -> Markup {
         tr {
             th scope="row" { (row.label) } td { (row.unit) }
             @for cell in &row.cells {
-                td.number style=[style(cell)] title=[cell.note.as_ref()] { (heat_shown(cell, language)) }
+                td class={ "number " (heat(cell)) } title=[cell.note.as_ref()] { (heat_shown(cell, language)) }
             }
         } "\n"
     }
 }
 
-fn style(cell: &HeatCell) -> Option<String> {
+/// The class of a cell: eleven grounds of one hue from 0 to the best, hatched if it is invalid, none if it supports nothing.
+fn heat(cell: &HeatCell) -> String {
     match (cell.share, &cell.cell) {
         (Some(share), _) => {
-            let ground = ground(share);
-            let text = text_on(ground).hex();
-            Some(format!("background:{};color:{text};print-color-adjust:exact", ground.hex()))
+            let best = if cell.rank == Some(Rank::Best) { " best" } else { "" };
+            format!("h{}{best}", (share.clamp(0.0, 1.0) * 10.0).round())
         }
-        (None, Cell::Number { verdict: Some(Status::Invalid), .. }) => Some(HATCHED.into()),
-        _ => None,
+        (None, Cell::Number { verdict: Some(Status::Invalid), .. }) => "hatched".into(),
+        (None, Cell::Number { verdict: Some(Status::Conditional), .. }) => "conditional".into(),
+        _ => String::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::heatmap::Rank;
     use crate::model::Better;
     use crate::report::document::Digits;
 
@@ -157,9 +163,8 @@ mod tests {
         let page = heatmap(&map).into_string();
         for part in [
             "<th scope=\"row\">&lt;T1&gt;</th>",
-            "background:#1a7f37;color:#ffffff;",
-            "title=\"at &quot;8&quot; jobs\">1*</td>",
-            "line-through\">1!</td>",
+            "class=\"number h10 best\" title=\"at &quot;8&quot; jobs\">1*</td>",
+            "class=\"number hatched\">1!</td>",
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }

@@ -1,4 +1,14 @@
-//! The page: everything about one or several runs in one document, made for a browser.
+//! The page: everything about one or several runs in one document, made for a browser. Its sections hold what other forms
+//! show; `design` arranges the same for a browser.
+
+mod cards;
+mod design;
+mod head;
+mod panels;
+mod ratios;
+mod timeline;
+
+pub(super) use design::{compared, sheet};
 
 use super::document::{Block, Document, Section};
 use super::ramps::rows;
@@ -42,12 +52,17 @@ impl Report for Page {
     }
 }
 
+/// The page of runs, for a report that shows a part of it in other forms.
+pub(super) fn page_of(input: &Input) -> Option<super::picture::Page> {
+    design::page(input, &LIMITS, &[])
+}
+
 /// The page with what fits into the limits, and a section that says what does not.
 pub(super) fn document(input: &Input, limits: &Limits) -> Document {
     let (mut left_out, tests) = (Vec::new(), input.tests().count());
     let several = input.runs.len() > 1;
     let datasheets = datasheet::Datasheet.build(input).sections;
-    let mut sections = summary::Summary.build(input).sections;
+    let mut sections = summary::Summary.sentences(input);
     let after_summary = sections.len();
     sections.extend(if several { heatmap::sections(input) } else { datasheets.clone() });
     sections.extend(ramp_charts::sections(input));
@@ -56,7 +71,7 @@ pub(super) fn document(input: &Input, limits: &Limits) -> Document {
     if tests <= limits.lines {
         // The parts of the spread may stand in the datasheet.
         let is_new = |section: &Section| sections.iter().all(|known| known.title != section.title);
-        let kpms: Vec<Section> = kpm::KpmReport.build(input).sections.into_iter().filter(is_new).collect();
+        let kpms: Vec<Section> = kpm::tables(input).into_iter().filter(is_new).collect();
         sections.extend(kpms);
     } else {
         left_out.push(input.language.say("left_out_lines", &[("most", &limits.lines.to_string())]));
@@ -68,7 +83,8 @@ pub(super) fn document(input: &Input, limits: &Limits) -> Document {
     if let Some(shortened) = shortened(input.language, tests, &left_out) {
         sections.insert(after_summary, shortened);
     }
-    Document { title: title(input), sections, language: input.language, ..Document::default() }
+    let page = design::page(input, limits, &left_out);
+    Document { title: title(input), sections, language: input.language, page, ..Document::default() }
 }
 
 fn title(input: &Input) -> String {

@@ -1,0 +1,243 @@
+//! The head of a page of one run: what it is, the answer in sentences that rest on accepted figures only, how far the run can
+//! be trusted, and the name plate of the platform.
+
+use std::collections::BTreeMap;
+
+use super::super::document::Block;
+use super::super::picture::{Count, Fold, Head, Mark, Said, Tick};
+use super::super::{Input, Language, RunTests, datasheet, summary};
+use super::cards::{self, Entry, compact, headline, mark};
+use crate::analysis::interval::supports;
+use crate::analysis::limiter::limiters;
+use crate::catalog::Form;
+use crate::model::{Drive, Reason, RunKind, Status, Test, params};
+
+/// Figures of the answer.
+const MOST_FIGURES: usize = 3;
+/// Groups of these forms come first in the answer.
+const FIRST: [Form; 3] = [Form::Queries, Form::Transactions, Form::Reads];
+/// More tests than these are only counted.
+const MOST_TICKS: usize = 300;
+/// Kinds of reasons that the fold tells one by one.
+const MOST_REASONS: usize = 60;
+
+/// The head of a page about this run.
+pub(super) fn of_run(input: &Input, data: &RunTests, kind: &str) -> Head {
+    let language = input.language;
+    Head {
+        kind: language.phrase(kind),
+        stamp: stamp(language, data),
+        title: title(language, data),
+        answer: Said::sentence(&answer(input, data)),
+        counts: counts(language, &data.tests),
+        tests: strip(input, data),
+        folds: reasons(language, &data.tests).into_iter().collect(),
+        plate: plate(input, data),
+        shares: Vec::new(),
+    }
+}
+
+fn stamp(language: Language, data: &RunTests) -> String {
+    let name = data.run.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let run = language.say("run_unnamed", &[("id", &data.run.id.to_string())]);
+    let start = data.run.started_at.as_deref().map(|start| {
+        let day = language.date(start.split('T').next().unwrap_or(start));
+        format!("{day} {}", minutes(start)).trim_end().to_string()
+    });
+    [Some(format!("{run}{name}")), start].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The hour and minute of a point in time; empty of a day.
+fn minutes(iso: &str) -> String {
+    match iso.split_once('T') {
+        Some((_, time)) => format!("{} UTC", time.chars().take(5).collect::<String>()),
+        None => String::new(),
+    }
+}
+
+/// `SQLite 3.54.1 on 2 cores of Intel Xeon`, as far as it is disclosed; else the target.
+pub(super) fn title(language: Language, data: &RunTests) -> String {
+    let fact = |section, key| data.run.disclosure.get(section, key);
+    let database = fact("database", "version").unwrap_or(&data.run.target);
+    let cores = fact("hardware", "cores").and_then(|cores| cores.parse::<f64>().ok());
+    let cores = cores.map(|cores| language.count("cores", cores as usize, &[]));
+    let system = fact("hardware", "cpu_model").or(fact("hardware", "system")).map(bare);
+    match (cores, system.as_deref()) {
+        (Some(cores), Some(cpu)) => {
+            let values = [("database", database), ("cores", &cores), ("cpu", cpu)];
+            language.say("{database} on {cores} of {cpu}", &values)
+        }
+        (None, Some(cpu)) => language.say("{database} on {cpu}", &[("database", database), ("cpu", cpu)]),
+        _ => database.into(),
+    }
+}
+
+/// A model without its trade marks.
+fn bare(model: &str) -> String {
+    let plain = ["(R)", "(TM)", "(r)", "(tm)"].iter().fold(model.to_string(), |text, sign| text.replace(sign, ""));
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn answer(input: &Input, data: &RunTests) -> String {
+    let language = input.language;
+    let groups = cards::groups(input);
+    let entries: Vec<&Entry<'_>> = groups.iter().flat_map(|(_, _, entries)| entries).collect();
+    let sentences =
+        [figures(input, &groups), gains(language, &entries), limits(language, &entries), doubts(language, data)];
+    sentences.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The headlines that a reader looks for first.
+fn figures(input: &Input, groups: &[(&str, String, Vec<Entry<'_>>)]) -> String {
+    let language = input.language;
+    let mut valid: Vec<(usize, &Entry<'_>)> = Vec::new();
+    for (id, _, entries) in groups {
+        let sound = |entry: &&Entry<'_>| entry.main().is_some_and(|figure| supports(figure.status()));
+        let Some(entry) = headline(entries).filter(sound) else { continue };
+        let form = input.form(id, entry.main().map_or("", |figure| figure.unit));
+        valid.push((FIRST.iter().position(|first| *first == form).unwrap_or(FIRST.len()), entry));
+    }
+    valid.sort_by_key(|(place, _)| *place);
+    let text = |(_, entry): &(usize, &Entry<'_>)| {
+        let figure = entry.main()?;
+        let value = Said::strong(&format!("{}\u{a0}{}", compact(language, figure.value), figure.unit));
+        let jobs = language.jobs(figure.jobs);
+        let values = [("figure", value.as_str()), ("label", &entry.row.label), ("jobs", &jobs)];
+        Some(language.say("{figure} {label} at {jobs}", &values))
+    };
+    let texts: Vec<String> = valid.iter().filter_map(text).take(MOST_FIGURES).collect();
+    match texts.is_empty() {
+        true => language.phrase("No figure of this run is valid."),
+        false => format!("{}.", texts.join(", ")),
+    }
+}
+
+fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
+    let known: Vec<f64> = entries.iter().filter_map(|entry| entry.gain()).collect();
+    let most = known.iter().copied().fold(0.0, f64::max);
+    let gained = known.iter().filter(|gain| **gain > 1.0).count();
+    if known.is_empty() {
+        return String::new();
+    }
+    let values = [
+        ("gained", gained.to_string()),
+        ("count", known.len().to_string()),
+        ("most", Said::strong(&cards::times_shown(language, most.max(1.0)))),
+    ];
+    let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
+    language.say("{gained} of {count} accepted ramps are best at more jobs than one, at most {most}.", &values)
+}
+
+/// What most of the valid best throughputs were limited by.
+fn limits(language: Language, entries: &[&Entry<'_>]) -> String {
+    let valid = entries.iter().filter_map(|entry| entry.best.filter(|best| supports(best.status())));
+    let tests: Vec<_> = valid.filter_map(|best| best.test.measured()).collect();
+    let mut causes: BTreeMap<_, usize> = BTreeMap::new();
+    for test in &tests {
+        let limit = limiters(test).into_iter().find(|limiter| limiter.share.is_some_and(|share| share >= 0.5));
+        limit.into_iter().for_each(|limit| *causes.entry(limit.cause).or_default() += 1);
+    }
+    let Some((cause, count)) = causes.into_iter().max_by_key(|(_, count)| *count) else { return String::new() };
+    let limit = Said::strong(&language.say(&format!("limit_{}", cause.code()), &[]));
+    let (count, all) = (count.to_string(), tests.len().to_string());
+    let values = [("limit", limit.as_str()), ("count", &count), ("all", &all)];
+    language.say("What limited most was {limit}: {count} of {all} valid throughputs.", &values)
+}
+
+/// What the sentences leave out.
+fn doubts(language: Language, data: &RunTests) -> String {
+    let disturbed = data.tests.iter().filter(|test| test.verdict().is_disturbed()).count();
+    let lowered = data.tests.iter().filter(|test| test.status() > Status::Valid).count();
+    let (all, disturbed) = (lowered.to_string(), disturbed.to_string());
+    let strong = Said::strong(&all);
+    let values = [("lowered", strong.as_str()), ("tests", &data.tests.len().to_string()), ("disturbed", &disturbed)];
+    match (lowered, disturbed.as_str()) {
+        (0, _) => String::new(),
+        (_, "0") => language.say("{lowered} of {tests} tests are not valid and left out here.", &values[..2]),
+        _ => language.say(
+            "{lowered} of {tests} tests are not valid and left out here, {disturbed} of them because of what \
+             others did on the machine.",
+            &values,
+        ),
+    }
+}
+
+/// How many tests have which verdict; the disturbed ones are among the conditional.
+pub(super) fn counts(language: Language, tests: &[Test]) -> Vec<Count> {
+    let with = |status| tests.iter().filter(|test| test.status() == status).count();
+    let disturbed = tests.iter().filter(|test| test.verdict().is_disturbed()).count();
+    let counted = [Status::Valid, Status::Conditional, Status::Invalid].map(|status| Count {
+        mark: status.into(),
+        count: with(status),
+        word: language.verdict(status),
+    });
+    let word = language.phrase("of these disturbed");
+    let disturbed = Count { mark: Mark::Disturbed, count: disturbed, word };
+    counted.into_iter().chain((disturbed.count > 0).then_some(disturbed)).collect()
+}
+
+fn strip(input: &Input, data: &RunTests) -> Vec<(String, Vec<Tick>)> {
+    let language = input.language;
+    if data.tests.len() > MOST_TICKS {
+        return Vec::new();
+    }
+    let tick = |test: &Test| {
+        let label = format!("{} {}", test.workload(), params::assignments(test.chosen(), " "));
+        let (jobs, verdict) = (language.jobs(test.jobs()), language.verdict(test.status()));
+        Tick { mark: mark(test.verdict()), note: format!("{}, {jobs}: {verdict}", label.trim_end()) }
+    };
+    let of = |(id, _): (&str, &str)| {
+        let tests = data.tests.iter().filter(|test| test.group() == id);
+        (id.to_string(), tests.map(tick).collect::<Vec<_>>())
+    };
+    input.used_groups().into_iter().map(of).collect()
+}
+
+/// The reasons that lowered verdicts, each once with the tests that it is about.
+pub(super) fn reasons(language: Language, tests: &[Test]) -> Option<Fold> {
+    let mut found: Vec<(&Reason, Vec<String>)> = Vec::new();
+    for test in tests {
+        for reason in test.verdict().reasons.iter().filter(|reason| reason.status > Status::Valid) {
+            let subject = format!("{} ({})", test.workload(), language.jobs(test.jobs()));
+            match found.iter_mut().find(|(known, _)| known.text == reason.text && known.status == reason.status) {
+                Some((_, subjects)) => subjects.push(subject),
+                None => found.push((reason, vec![subject])),
+            }
+        }
+    }
+    let said = |(reason, subjects): &(&Reason, Vec<String>)| {
+        let verdict = language.verdict(reason.status);
+        (subjects.join(", "), format!("{verdict}: {}", language.reason(reason)))
+    };
+    let told: Vec<(String, String)> = found.iter().take(MOST_REASONS).map(said).collect();
+    let more = found.len().saturating_sub(MOST_REASONS);
+    let more = (more > 0).then(|| Block::Paragraph(language.count("more", more, &[])));
+    let title = language.count("lowered", tests.iter().filter(|test| test.status() > Status::Valid).count(), &[]);
+    (!told.is_empty()).then(|| Fold {
+        title,
+        is_open: false,
+        blocks: std::iter::once(Block::Facts(told)).chain(more).collect(),
+    })
+}
+
+/// The platform in short, how the loop was driven, and what was run.
+fn plate(input: &Input, data: &RunTests) -> Vec<(String, String)> {
+    let language = input.language;
+    let run = &data.run;
+    let unknown = language.phrase("unknown");
+    let facts = datasheet::platform(input, run);
+    let known = facts.into_iter().filter(|(_, value)| *value != unknown);
+    let mut plate: Vec<(String, String)> = known.collect();
+    let drives = |drive: Drive| data.tests.iter().any(|test| test.drive() == drive);
+    let drive = match (run.kind, drives(Drive::Database), drives(Drive::Client)) {
+        (RunKind::Published, ..) => "not measured by dbdyno: published",
+        (_, true, true) => "in the database and in our process",
+        (_, true, false) => "in the database",
+        _ => "in our process (client)",
+    };
+    plate.push((language.phrase("Data"), datasheet::data(language, run)));
+    plate.push((language.phrase("Loop runs"), language.phrase(drive)));
+    let tests = summary::tests(language, data);
+    plate.push((language.phrase("Suite"), format!("{}: {tests}", run.suite)));
+    plate
+}

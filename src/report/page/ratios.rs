@@ -1,0 +1,166 @@
+//! Ratios on one axis: a run against another, a run against a reference platform, more jobs against one job. Right of the
+//! line is better, whatever the direction of the metric.
+
+use super::super::picture::{Mark, Picture, RatioMark, RatioRow, Ratios, Tone};
+use super::super::{Input, Language, document::Digits};
+use super::cards::{compact, groups, mark, times_shown};
+use crate::analysis::compare::{Change, Comparison, EqualJobs, Kind, Row};
+use crate::analysis::interval::supports;
+use crate::analysis::ramp;
+use crate::model::{Better, Status};
+
+/// A comparison as a forest plot: speed and throughput of each workload with their intervals.
+pub fn forest(comparison: &Comparison, language: Language) -> Option<Picture> {
+    let word = |english: &str| language.phrase(english);
+    let of = |kind: Kind| {
+        let rows = comparison.kpms.iter().filter(move |row| row.kind == kind);
+        rows.map(move |row| forest_row(comparison, row, language))
+    };
+    let rows: Vec<RatioRow> = of(Kind::Throughput).chain(of(Kind::Speed)).collect();
+    let heads = ["Ratio", "95 % interval", "Jobs", "Service time"].map(word).into();
+    let names = [("other", comparison.other.as_str()), ("base", &comparison.base)];
+    (!rows.is_empty()).then(|| {
+        Picture::Ratios(Ratios {
+            spoken: language.say("{other} against {base}", &names),
+            equal: word("equal"),
+            label_head: word("Workload"),
+            heads,
+            rows,
+            noise: None,
+            has_stems: false,
+        })
+    })
+}
+
+fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRow {
+    let better = |ratio: f64| if row.better == Better::Lower { 1.0 / ratio } else { ratio };
+    let span = row.ratio.span.ok().map(|span| (better(span.low), better(span.high)));
+    let span = span.map(|(a, b)| (a.min(b), a.max(b)));
+    let is_shown = row.status < Status::Invalid && row.ratio.value.is_finite() && row.ratio.value > 0.0;
+    let marks =
+        is_shown.then(|| RatioMark { value: better(row.ratio.value), span, mark: row.status.into(), is_hollow: false });
+    let jobs = [row.base_jobs, row.other_jobs].map(|jobs| jobs.map_or_else(|| "–".into(), |jobs| jobs.to_string()));
+    let interval = row.ratio.span.ok().map(|span| {
+        let [low, high] = [span.low, span.high].map(|end| language.number(end, Digits::Significant(3)));
+        language.say("{low} to {high}", &[("low", &low), ("high", &high)])
+    });
+    let unknown = || "–".to_string();
+    let service = row.service_ratio().map(|ratio| times_shown(language, ratio));
+    let reasons: Vec<String> = row.reasons.iter().map(|reason| language.sentence(reason)).collect();
+    let is_time = if row.better == Better::Lower { format!(" [{}] ↓", row.unit) } else { String::new() };
+    RatioRow {
+        group: language.phrase(if row.kind == Kind::Speed { "One job" } else { "Best" }),
+        label: format!("{}{is_time}", row.subject.label()),
+        ticks: if row.kind == Kind::Throughput { equal_jobs(comparison, row) } else { Vec::new() },
+        cells: vec![
+            times_shown(language, row.ratio.value),
+            interval.unwrap_or_else(unknown),
+            if jobs[0] == jobs[1] { jobs[0].clone() } else { jobs.join(", ") },
+            service.unwrap_or_else(unknown),
+        ],
+        tone: tone(row),
+        mark: row.status.into(),
+        verdict: verdict(language, row.status, &reasons),
+        why: if is_shown { String::new() } else { verdict(language, row.status, &reasons) },
+        marks: marks.into_iter().collect(),
+    }
+}
+
+/// The ratios at the numbers of jobs that both have.
+fn equal_jobs(comparison: &Comparison, row: &Row) -> Vec<f64> {
+    let is_of = |line: &&EqualJobs| line.subject == row.subject && line.better == Better::Higher;
+    let accepted = comparison.equal_jobs.iter().filter(is_of).filter(|line| supports(line.status));
+    accepted.map(|line| line.ratio.value).collect()
+}
+
+fn verdict(language: Language, status: Status, reasons: &[String]) -> String {
+    let word = language.verdict(status);
+    if reasons.is_empty() { word } else { format!("{word}: {}", reasons.join("; ")) }
+}
+
+/// What the ratio says; nothing if the verdict does not accept it.
+pub(super) fn tone(row: &Row) -> Tone {
+    match row.change() {
+        _ if !supports(row.status) => Tone::Plain,
+        Change::Better => Tone::Better,
+        Change::Worse => Tone::Worse,
+        Change::Same => Tone::Same,
+        Change::Undecided => Tone::Plain,
+    }
+}
+
+/// The fingerprint of a platform: throughput (filled) and speed (hollow) of each workload as a share of a reference.
+pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option<Picture> {
+    let mut rows: Vec<RatioRow> = Vec::new();
+    for row in &comparison.kpms {
+        let (label, made) = (row.subject.label(), forest_row(comparison, row, language));
+        let is_speed = row.kind == Kind::Speed;
+        let marks = made.marks.iter().map(|mark| RatioMark { is_hollow: is_speed, ..*mark });
+        let at = rows.iter().position(|known| known.label == label).unwrap_or_else(|| {
+            let cells = vec!["–".to_string(), "–".into()];
+            let (group, label, why) = (row.subject.group.clone(), label.clone(), made.why.clone());
+            rows.push(RatioRow { group, label, cells, why, tone: Tone::Plain, ..RatioRow::default() });
+            rows.len() - 1
+        });
+        rows[at].marks.extend(marks);
+        rows[at].cells[usize::from(!is_speed)].clone_from(&made.cells[0]);
+        if made.mark > rows[at].mark {
+            (rows[at].mark, rows[at].verdict) = (made.mark, made.verdict);
+        }
+    }
+    for row in rows.iter_mut().filter(|row| row.verdict.is_empty()) {
+        row.verdict = language.verdict(Status::Valid);
+    }
+    let heads = ["Speed", "Throughput"].map(|head| language.phrase(head)).into();
+    let names = [("other", comparison.other.as_str()), ("base", &comparison.base)];
+    (!rows.is_empty()).then(|| {
+        Picture::Ratios(Ratios {
+            spoken: language.say("{other} against {base}", &names),
+            equal: language.phrase("equal"),
+            label_head: language.phrase("Workload"),
+            heads,
+            rows,
+            noise: None,
+            has_stems: false,
+        })
+    })
+}
+
+/// What more jobs than one gain: best throughput / that of one job, of every ramp.
+pub(in crate::report) fn gains(input: &Input, most: usize) -> Option<(Picture, usize)> {
+    let language = input.language;
+    let mut rows: Vec<RatioRow> = Vec::new();
+    for (id, _, entries) in groups(input) {
+        for entry in &entries {
+            let Some(best) = entry.best.filter(|_| ramp::curve(entry.tests()).len() > 1) else { continue };
+            let Some(found) = ramp::scalability(entry.tests()) else { continue };
+            let is_shown = found.status < Status::Invalid;
+            let shown = RatioMark { value: found.factor, span: None, mark: found.status.into(), is_hollow: false };
+            let jobs = language.jobs(found.jobs);
+            rows.push(RatioRow {
+                group: id.into(),
+                label: entry.row.label.clone(),
+                marks: is_shown.then_some(shown).into_iter().collect(),
+                cells: vec![
+                    if is_shown { times_shown(language, found.factor) } else { "–".into() },
+                    format!("{} {}", compact(language, best.value), best.unit),
+                    jobs,
+                ],
+                tone: if supports(found.status) { Tone::Better } else { Tone::Plain },
+                mark: if best.verdict.is_disturbed() { mark(best.verdict) } else { Mark::from(found.status) },
+                verdict: language.verdict(found.status),
+                why: if is_shown { String::new() } else { language.verdict(found.status) },
+                ticks: Vec::new(),
+            });
+        }
+    }
+    let left_out = rows.len().saturating_sub(most);
+    rows.truncate(most);
+    let heads = ["Gain", "Best", "at"].map(|head| language.phrase(head)).into();
+    let spoken = language.phrase("Best throughput as a multiple of one job");
+    (!rows.is_empty()).then(|| {
+        let (equal, label_head) = (language.phrase("one job"), language.phrase("Workload"));
+        let ratios = Ratios { spoken, equal, label_head, heads, rows, noise: None, has_stems: true };
+        (Picture::Ratios(ratios), left_out)
+    })
+}

@@ -1,0 +1,118 @@
+//! The whole run on one line of time: throughput, CPU and device of every second, and which tests were disturbed.
+
+use super::super::picture::{CpuSplit, Mark, Picture, Second, Timeline, TimelineTest, TimelineWords};
+use super::super::{Input, Language, RunTests};
+use super::cards::mark;
+use crate::analysis::cpu;
+use crate::model::{Counters, SeriesPoint, Test, TestResult, params};
+
+/// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
+pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
+    let language = input.language;
+    let mut tests: Vec<(f64, &TestResult, &Test)> = data.tests.iter().filter_map(started).collect();
+    tests.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let begin = tests.first()?.0;
+    let points: usize = tests.iter().map(|(_, test, _)| test.series.len()).sum();
+    if points == 0 || points > most {
+        return None;
+    }
+    let mut line = Timeline { words: words(language), ..Timeline::default() };
+    let mut notes: Vec<String> = Vec::new();
+    for (start, result, test) in tests {
+        let from_s = start - begin;
+        line.seconds.extend(seconds(from_s, result));
+        let drawn = of_test(language, from_s, result, test, &mut notes);
+        extend(&mut line.groups, result, &drawn);
+        line.length_s = line.length_s.max(drawn.to_s);
+        line.tests.push(drawn);
+    }
+    line.notes = notes;
+    (line.length_s > 0.0).then_some(Picture::Timeline(line))
+}
+
+/// When a measured test began, in seconds since 1970.
+fn started(test: &Test) -> Option<(f64, &TestResult, &Test)> {
+    let result = test.measured()?;
+    let at: jiff::Timestamp = result.started_at.parse().ok()?;
+    Some((at.as_millisecond() as f64 / 1000.0, result, test))
+}
+
+fn of_test(language: Language, from_s: f64, result: &TestResult, test: &Test, notes: &mut Vec<String>) -> TimelineTest {
+    let label = format!("{} {}", result.workload, params::assignments(&result.chosen, " "));
+    let jobs = language.jobs(Some(result.jobs));
+    let subject = format!("{}, {jobs}", label.trim_end());
+    let sign = mark(&result.verdict);
+    let number = (sign == Mark::Disturbed).then(|| {
+        let reason = result.verdict.reasons.iter().find(|reason| reason.status == test.status());
+        notes.push(format!("{subject}: {}", reason.map(|reason| language.reason(reason)).unwrap_or_default()));
+        notes.len()
+    });
+    let last = result.series.last().map_or(0.0, |point| point.t_s);
+    let to_s = from_s + result.total_s.max(last);
+    TimelineTest {
+        from_s,
+        to_s,
+        jobs: result.jobs.to_string(),
+        note: format!("{subject}: {}", language.verdict(test.status())),
+        mark: sign,
+        number,
+    }
+}
+
+/// Tests of a group that follow each other share a bar.
+fn extend(groups: &mut Vec<(f64, f64, String)>, result: &TestResult, drawn: &TimelineTest) {
+    match groups.last_mut().filter(|(_, _, group)| *group == result.group) {
+        Some((_, to_s, _)) => *to_s = drawn.to_s,
+        None => groups.push((drawn.from_s, drawn.to_s, result.group.clone())),
+    }
+}
+
+fn seconds(from_s: f64, result: &TestResult) -> Vec<Second> {
+    let rate = |point: &SeriesPoint| (point.interval_s > 0.0).then(|| point.ops / point.interval_s);
+    let mean = result.ops_per_s;
+    let per_s = |point: &SeriesPoint, name: &str| {
+        let bytes = point.metrics.get(name)?;
+        (point.interval_s > 0.0).then(|| bytes / 1e6 / point.interval_s)
+    };
+    let second = |point: &SeriesPoint| Second {
+        from_s: from_s + point.t_s - point.interval_s,
+        to_s: from_s + point.t_s,
+        throughput: rate(point).filter(|_| mean > 0.0).map(|rate| rate / mean),
+        in_window: point.in_window,
+        cpu: split(&point.metrics),
+        read_mb_s: per_s(point, "os_disk_read_bytes"),
+        write_mb_s: per_s(point, "os_disk_write_bytes"),
+    };
+    result.series.iter().map(second).collect()
+}
+
+/// CPU time by who had it; none where it was not counted.
+pub(super) fn split(counters: &Counters) -> Option<CpuSplit> {
+    let busy = cpu::busy_pct(counters).ok()?;
+    let foreign = cpu::foreign_pct(counters).ok().map(|percent| percent.min(busy));
+    let share = |name| cpu::share_pct(counters, name).ok();
+    Some(CpuSplit {
+        own: (busy - foreign.unwrap_or(0.0)).max(0.0),
+        foreign,
+        iowait: share("os_cpu_iowait_s"),
+        steal: share("os_cpu_steal_s"),
+    })
+}
+
+fn words(language: Language) -> TimelineWords {
+    let word = |english: &str| language.phrase(english);
+    TimelineWords {
+        test: word("Test, jobs"),
+        throughput: [word("Throughput"), word("per second, against the mean of its window")],
+        cpu: [word("CPU"), word("% of the host")],
+        device: [word("Device"), word("MB/s, square root")],
+        in_window: word("in the window"),
+        warm_up: word("outside the window"),
+        own: word("database and dbdyno"),
+        foreign: word("other programs"),
+        iowait: word("waiting for I/O"),
+        steal: word("taken by the host"),
+        read: word("reading"),
+        write: word("writing"),
+    }
+}

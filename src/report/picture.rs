@@ -1,0 +1,459 @@
+//! What a browser shows in place of the sections of a document: a head that answers, pictures, and the blocks that hold
+//! the exact figures. Other forms show the sections, which say the same in tables and sentences.
+//!
+//! Texts are said already, in the language of the document; raw numbers are what a drawing places.
+
+use super::document::{Block, Chart, Heatmap};
+use crate::model::Status;
+
+/// A designed page.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    /// One sheet of A4, upright; else A4 on its side, as many as it takes.
+    pub is_sheet: bool,
+    pub head: Head,
+    pub parts: Vec<Part>,
+}
+
+/// Whose figures these are, what the answer is, and how far it can be trusted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Head {
+    /// What the page is: `run report`.
+    pub kind: String,
+    /// Which run, of when.
+    pub stamp: String,
+    pub title: String,
+    pub answer: Vec<Said>,
+    pub counts: Vec<Count>,
+    /// The tests of each group, in order.
+    pub tests: Vec<(String, Vec<Tick>)>,
+    pub folds: Vec<Fold>,
+    pub plate: Vec<(String, String)>,
+    /// Parts of a whole: how many figures are better, equal, worse.
+    pub shares: Vec<(Tone, usize, String)>,
+}
+
+/// Text, set strong or not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    pub text: String,
+    pub is_strong: bool,
+}
+
+/// Around what is strong in a sentence that is being said; no text from outside has it.
+const STRONG: char = '\u{1}';
+
+impl Said {
+    /// Marks a value that will stand strong in a sentence.
+    pub fn strong(value: &str) -> String {
+        format!("{STRONG}{}{STRONG}", value.replace(STRONG, " "))
+    }
+
+    /// The sentence in which values are marked.
+    pub fn sentence(said: &str) -> Vec<Said> {
+        let part = |(number, text): (usize, &str)| Said { text: text.into(), is_strong: number % 2 == 1 };
+        said.split(STRONG).enumerate().map(part).filter(|part| !part.text.is_empty()).collect()
+    }
+}
+
+/// A verdict as a sign: shape, colour and word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mark {
+    #[default]
+    Valid,
+    Conditional,
+    Invalid,
+    /// Conditional for nothing but what others did on the machine.
+    Disturbed,
+}
+
+impl From<Status> for Mark {
+    fn from(status: Status) -> Mark {
+        match status {
+            Status::Valid => Mark::Valid,
+            Status::Conditional => Mark::Conditional,
+            Status::Invalid => Mark::Invalid,
+        }
+    }
+}
+
+/// Which way a figure differs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tone {
+    Better,
+    Worse,
+    /// Inside the noise.
+    Same,
+    /// The noise is not known: a plain mark.
+    #[default]
+    Plain,
+}
+
+/// How many tests have a verdict.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Count {
+    pub mark: Mark,
+    pub count: usize,
+    pub word: String,
+}
+
+/// One test of the strip.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tick {
+    pub mark: Mark,
+    /// Which test, and its verdict.
+    pub note: String,
+}
+
+/// Blocks behind a line that opens them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fold {
+    pub title: String,
+    pub is_open: bool,
+    pub blocks: Vec<Block>,
+}
+
+/// A part of the page under a heading.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Part {
+    pub title: String,
+    /// How to read it, and what is left out.
+    pub about: String,
+    pub pictures: Vec<Picture>,
+    pub folds: Vec<Fold>,
+}
+
+/// A drawing of a kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Picture {
+    Cards(Vec<Card>),
+    Ratios(Ratios),
+    Panels(Panels),
+    Timeline(Timeline),
+    Heatmap(Heatmap),
+    Charts(Vec<Chart>),
+    /// Sentences under short names.
+    Lines(Vec<(String, Vec<String>)>),
+    /// What stands open on the page.
+    Blocks(Vec<Block>),
+}
+
+/// A group of workloads by its headline.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Card {
+    pub group: String,
+    pub title: String,
+    pub mark: Mark,
+    pub verdict: String,
+    pub label: String,
+    pub about: String,
+    /// `1.51`, `M`, `qps`.
+    pub value: String,
+    pub suffix: String,
+    pub unit: String,
+    pub pair: Vec<Said>,
+    pub spark: Option<Spark>,
+    /// Heads of the service times.
+    pub times_head: String,
+    pub times: Vec<Times>,
+    pub chips: Vec<Chip>,
+    pub others: Vec<Other>,
+}
+
+/// A short statement in a box.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chip {
+    pub text: String,
+    pub is_limit: bool,
+    pub is_warning: bool,
+}
+
+/// Another workload of the group.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Other {
+    pub label: String,
+    pub value: String,
+    pub unit: String,
+    pub mark: Mark,
+    pub verdict: String,
+}
+
+/// A ramp in small.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spark {
+    pub spoken: String,
+    pub points: Vec<SparkPoint>,
+    /// The figure of one job, from which perfect scaling starts.
+    pub one_job: Option<f64>,
+    /// Jobs of the knee, and how it is named.
+    pub knee: Option<(f64, String)>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SparkPoint {
+    pub jobs: f64,
+    pub value: f64,
+    pub mark: Mark,
+    pub is_best: bool,
+}
+
+/// Service times at a number of jobs, in us; a percentile with too few samples is absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Times {
+    pub jobs: f64,
+    pub name: String,
+    /// p50, p95, p99.
+    pub percentiles_us: [Option<f64>; 3],
+    pub shown: [String; 3],
+    /// Where no percentile is known.
+    pub mean_us: Option<f64>,
+    pub mean_shown: String,
+}
+
+/// Ratios on one logarithmic axis: right of equal is better.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ratios {
+    pub spoken: String,
+    /// The word at 1.
+    pub equal: String,
+    pub label_head: String,
+    /// Heads of the figures beside the drawing.
+    pub heads: Vec<String>,
+    pub rows: Vec<RatioRow>,
+    /// Half width of the noise as a fraction, if one was measured or is assumed.
+    pub noise: Option<f64>,
+    /// A row has its line drawn from equal to its mark.
+    pub has_stems: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RatioRow {
+    pub group: String,
+    pub label: String,
+    pub marks: Vec<RatioMark>,
+    /// Ratios at equal numbers of jobs.
+    pub ticks: Vec<f64>,
+    pub cells: Vec<String>,
+    pub tone: Tone,
+    pub mark: Mark,
+    pub verdict: String,
+    /// Why there is no mark.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RatioMark {
+    pub value: f64,
+    /// Ends of the 95 % interval.
+    pub span: Option<(f64, f64)>,
+    pub mark: Mark,
+    pub is_hollow: bool,
+}
+
+/// Small multiples: a row per group, the same axes in every row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Panels {
+    /// Title and how to read it, of each column.
+    pub heads: [(String, String); 3],
+    pub jobs_word: String,
+    /// Numbers of jobs of the axis.
+    pub jobs: Vec<f64>,
+    pub rows: Vec<PanelRow>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PanelRow {
+    pub group: String,
+    pub title: String,
+    pub texts: Vec<String>,
+    /// Multiples of one job; the headline first.
+    pub curves: Vec<Multiple>,
+    pub knee: Option<f64>,
+    pub times: Vec<Times>,
+    pub cpu: Vec<CpuBar>,
+    /// The split at the most jobs, in words.
+    pub cpu_words: Vec<String>,
+    pub spoken: [String; 3],
+}
+
+/// A curve of multiples of its figure at one job.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Multiple {
+    pub label: String,
+    /// Jobs, multiple, verdict.
+    pub points: Vec<(f64, f64, Mark)>,
+}
+
+/// CPU time of the host at a number of jobs, in percent.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CpuBar {
+    pub jobs: f64,
+    pub split: CpuSplit,
+}
+
+/// CPU time in percent; what is not known of it is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CpuSplit {
+    pub own: f64,
+    pub foreign: Option<f64>,
+    pub iowait: Option<f64>,
+    pub steal: Option<f64>,
+}
+
+/// The whole run, second by second.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Timeline {
+    pub length_s: f64,
+    pub groups: Vec<(f64, f64, String)>,
+    pub tests: Vec<TimelineTest>,
+    pub seconds: Vec<Second>,
+    /// Names of the tracks and of what is in them.
+    pub words: TimelineWords,
+    /// What the numbers beside the disturbed tests mean.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TimelineWords {
+    pub test: String,
+    pub throughput: [String; 2],
+    pub cpu: [String; 2],
+    pub device: [String; 2],
+    pub in_window: String,
+    pub warm_up: String,
+    pub own: String,
+    pub foreign: String,
+    pub iowait: String,
+    pub steal: String,
+    pub read: String,
+    pub write: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TimelineTest {
+    pub from_s: f64,
+    pub to_s: f64,
+    pub jobs: String,
+    pub note: String,
+    pub mark: Mark,
+    /// Its number in the notes.
+    pub number: Option<usize>,
+}
+
+/// An interval of about a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Second {
+    pub from_s: f64,
+    pub to_s: f64,
+    /// Throughput as a multiple of the mean of the window.
+    pub throughput: Option<f64>,
+    pub in_window: bool,
+    pub cpu: Option<CpuSplit>,
+    pub read_mb_s: Option<f64>,
+    pub write_mb_s: Option<f64>,
+}
+
+impl Page {
+    /// Shows every text and every block of the page to be changed.
+    pub fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
+        self.head.each(text, block);
+        for part in &mut self.parts {
+            [&mut part.title, &mut part.about].into_iter().for_each(&mut *text);
+            part.folds.iter_mut().for_each(|fold| fold.each(text, block));
+            part.pictures.iter_mut().for_each(|picture| picture.each(text, block));
+        }
+    }
+}
+
+impl Head {
+    fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
+        [&mut self.kind, &mut self.stamp, &mut self.title].into_iter().for_each(&mut *text);
+        self.answer.iter_mut().for_each(|said| text(&mut said.text));
+        for (group, ticks) in &mut self.tests {
+            text(group);
+            ticks.iter_mut().for_each(|tick| text(&mut tick.note));
+        }
+        self.plate.iter_mut().for_each(|(name, value)| [name, value].into_iter().for_each(&mut *text));
+        self.folds.iter_mut().for_each(|fold| fold.each(text, block));
+    }
+}
+
+impl Fold {
+    fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
+        text(&mut self.title);
+        self.blocks.iter_mut().for_each(block);
+    }
+}
+
+impl Picture {
+    fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
+        match self {
+            Picture::Cards(cards) => cards.iter_mut().for_each(|card| card.each(text)),
+            Picture::Ratios(ratios) => ratios.each(text),
+            Picture::Panels(panels) => panels.rows.iter_mut().for_each(|row| row.each(text)),
+            Picture::Timeline(line) => {
+                line.groups.iter_mut().for_each(|(_, _, name)| text(name));
+                line.tests.iter_mut().for_each(|test| text(&mut test.note));
+                line.notes.iter_mut().for_each(text);
+            }
+            Picture::Lines(lines) => lines.iter_mut().flat_map(|(_, texts)| texts).for_each(text),
+            Picture::Blocks(blocks) => blocks.iter_mut().for_each(block),
+            Picture::Heatmap(map) => {
+                let mut whole = Block::Heatmap(std::mem::take(map));
+                block(&mut whole);
+                if let Block::Heatmap(changed) = whole {
+                    *map = changed;
+                }
+            }
+            Picture::Charts(charts) => charts.iter_mut().for_each(|chart| {
+                let mut whole = Block::Chart(std::mem::take(chart));
+                block(&mut whole);
+                if let Block::Chart(changed) = whole {
+                    *chart = changed;
+                }
+            }),
+        }
+    }
+}
+
+impl Card {
+    fn each(&mut self, text: &mut impl FnMut(&mut String)) {
+        let Card { group, title, label, about, unit, .. } = self;
+        [group, title, label, about, unit].into_iter().for_each(&mut *text);
+        self.pair.iter_mut().for_each(|said| text(&mut said.text));
+        self.spark.iter_mut().for_each(|spark| text(&mut spark.spoken));
+        self.others.iter_mut().flat_map(|other| [&mut other.label, &mut other.unit]).for_each(text);
+    }
+}
+
+impl Ratios {
+    fn each(&mut self, text: &mut impl FnMut(&mut String)) {
+        text(&mut self.spoken);
+        self.heads.iter_mut().for_each(&mut *text);
+        for row in &mut self.rows {
+            [&mut row.group, &mut row.label, &mut row.why].into_iter().for_each(&mut *text);
+            row.cells.iter_mut().for_each(&mut *text);
+        }
+    }
+}
+
+impl PanelRow {
+    fn each(&mut self, text: &mut impl FnMut(&mut String)) {
+        [&mut self.group, &mut self.title].into_iter().for_each(&mut *text);
+        self.texts.iter_mut().chain(&mut self.spoken).for_each(&mut *text);
+        self.curves.iter_mut().for_each(|curve| text(&mut curve.label));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marked_values_stand_strong_and_no_value_can_mark_itself() {
+        let said = format!("a {} b {}.", Said::strong("1.5 k"), Said::strong("x\u{1}y"));
+        let parts = Said::sentence(&said);
+        let strong: Vec<&str> = parts.iter().filter(|part| part.is_strong).map(|part| part.text.as_str()).collect();
+        assert_eq!((strong, parts.len()), (vec!["1.5 k", "x y"], 5));
+    }
+}
