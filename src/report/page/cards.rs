@@ -154,14 +154,15 @@ fn pair(language: Language, entry: &Entry<'_>, main: &Figure<'_>) -> Vec<Said> {
         false => language.say("best, at {jobs}", &[("jobs", &jobs(main))]),
     }];
     if is_time {
-        let best = entry.best.filter(|best| best.better == Better::Higher);
+        let best = entry.best.filter(|best| best.better == Better::Higher && supports(best.status()));
         parts.extend(best.map(|best| {
             let values = [("figure", strong(&best)), ("unit", best.unit.to_string()), ("jobs", jobs(&best))];
             language
                 .say("best {figure} {unit} at {jobs}", &values.each_ref().map(|(name, value)| (*name, value.as_str())))
         }));
     } else {
-        let one = entry.speed.filter(|speed| main.jobs != Some(1) && speed.unit == main.unit);
+        let is_told = |speed: &Figure<'_>| main.jobs != Some(1) && speed.unit == main.unit && supports(speed.status());
+        let one = entry.speed.filter(is_told);
         parts.extend(one.map(|speed| language.say("one job {figure}", &[("figure", &strong(&speed))])));
     }
     let gain = entry.gain().filter(|gain| *gain != 1.0);
@@ -214,8 +215,8 @@ pub(super) fn knee(tests: &[&Test]) -> Option<f64> {
 
 /// Service times at one job and at the best number of jobs.
 fn times(language: Language, entry: &Entry<'_>) -> Vec<Times> {
-    let shown = [entry.speed, entry.best].into_iter().flatten().map(|figure| figure.test);
-    let mut tests: Vec<&Test> = shown.collect();
+    let shown = [entry.speed, entry.best].into_iter().flatten().filter(|figure| figure.status() < Status::Invalid);
+    let mut tests: Vec<&Test> = shown.map(|figure| figure.test).collect();
     tests.dedup_by_key(|test| test.jobs());
     tests.iter().filter_map(|test| times_of(language, test)).collect()
 }
