@@ -119,3 +119,21 @@ fn a_misprint_has_no_colour_and_no_rank() {
     let only = &row(&document, &key("ops/s"))["cells"][6];
     assert_eq!((&only["verdict"], &only["rank"]), (&"valid".into(), &Value::Null));
 }
+
+#[test]
+fn a_page_of_seven_platforms_is_light_and_lays_out_only_what_is_in_sight() {
+    let page = |name: &str| {
+        let report: &dyn dbdyno::report::Report = match name {
+            "compare" => &dbdyno::report::compare::CompareReport,
+            name => *REPORTS.iter().find(|report| report.name() == name).unwrap(),
+        };
+        let html = FORMATS.iter().find(|format| format.name() == "html").unwrap();
+        html.render(&report.build(&input()), Options::default()).unwrap().into_text().unwrap()
+    };
+    for name in ["html", "compare"] {
+        let page = page(name);
+        assert!(page.len() < 1_500_000, "{name} has {} bytes", page.len());
+        assert!(page.contains("content-visibility: auto") && page.matches("<script").count() == 1, "{name}");
+        assert!(page.contains("ibm-e870") && page.contains("class=\"number h10 best\""), "{name}");
+    }
+}

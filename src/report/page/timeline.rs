@@ -1,10 +1,10 @@
 //! The whole run on one line of time: throughput, CPU and device of every second, and which tests were disturbed.
 
-use super::super::picture::{CpuSplit, Mark, Picture, Second, Timeline, TimelineTest, TimelineWords};
+use super::super::picture::{CpuSplit, Picture, Second, Timeline, TimelineTest, TimelineWords};
 use super::super::{Input, Language, RunTests};
 use super::cards::mark;
 use crate::analysis::cpu;
-use crate::model::{Counters, SeriesPoint, Test, TestResult, params};
+use crate::model::{Counters, Reason, ReasonCode, SeriesPoint, Status, Test, TestResult, params};
 
 /// The line of a run; none if no test of it has seconds, or there are more than `most` of them.
 pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture> {
@@ -42,9 +42,9 @@ fn of_test(language: Language, from_s: f64, result: &TestResult, test: &Test, no
     let jobs = language.jobs(Some(result.jobs));
     let subject = format!("{}, {jobs}", label.trim_end());
     let sign = mark(&result.verdict);
-    let number = (sign == Mark::Disturbed).then(|| {
-        let reason = result.verdict.reasons.iter().find(|reason| reason.status == test.status());
-        notes.push(format!("{subject}: {}", reason.map(|reason| language.reason(reason)).unwrap_or_default()));
+    // Also of a test that has other faults: no disturbance is hidden.
+    let number = disturbance(result).map(|reason| {
+        notes.push(format!("{subject}: {}", language.reason(reason)));
         notes.len()
     });
     let last = result.series.last().map_or(0.0, |point| point.t_s);
@@ -57,6 +57,13 @@ fn of_test(language: Language, from_s: f64, result: &TestResult, test: &Test, no
         mark: sign,
         number,
     }
+}
+
+/// What others on the machine did to a test.
+fn disturbance(result: &TestResult) -> Option<&Reason> {
+    use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
+    let mut lowering = result.verdict.reasons.iter().filter(|reason| reason.status > Status::Valid);
+    lowering.find(|reason| matches!(reason.code, ForeignLoad | PlatformUnsteady | Steal))
 }
 
 /// Tests of a group that follow each other share a bar.

@@ -252,8 +252,8 @@ impl Axes {
         let places = apart(&names.iter().map(|name| name.0).collect::<Vec<_>>(), 14.0, PANEL_TOP + 4.0, PANEL_BOTTOM);
         html! {
             @for &tick in &ticks {
-                @let is_named = is_thousand(tick);
-                (Self::grid(self.time.place(tick), if is_named { "axis" } else { "grid" }, if is_named { time_name(tick) } else { "" }))
+                @let is_named = is_thousand(tick) || ticks.len() < 5;
+                (Self::grid(self.time.place(tick), if is_named { "axis" } else { "grid" }, &if is_named { time_name(tick) } else { String::new() }))
             }
             @for (index, points) in curves.iter().enumerate() {
                 (line(points, PANEL, if index == 0 { "curve main" } else { "curve thin" }))
@@ -300,14 +300,10 @@ fn is_thousand(us: f64) -> bool {
     [1.0, 1e3, 1e6].iter().any(|name| (us / name - 1.0).abs() < 1e-9)
 }
 
-fn time_name(us: f64) -> &'static str {
-    if us < 10.0 {
-        "1 µs"
-    } else if us < 1e4 {
-        "1 ms"
-    } else {
-        "1 s"
-    }
+fn time_name(us: f64) -> String {
+    let (scale, unit) =
+        [(1e6, "s"), (1e3, "ms")].into_iter().find(|(scale, _)| us >= scale * 0.999).unwrap_or((1.0, "µs"));
+    format!("{}\u{a0}{unit}", svg::short(us / scale))
 }
 
 /// Class, from and to of each part, from below.
