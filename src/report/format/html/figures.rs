@@ -65,10 +65,10 @@ fn ratio_axis(ratios: &Ratios, x: &Span, ticks: &[f64]) -> Markup {
 
 fn ratio_name(ratios: &Ratios, tick: f64) -> String {
     match tick {
-        tick if tick == 1.0 => ratios.equal.clone(),
-        tick if tick == 0.5 => "½".into(),
-        tick if tick == 0.25 => "¼".into(),
-        tick if tick == 0.125 => "⅛".into(),
+        1.0 => ratios.equal.clone(),
+        0.5 => "½".into(),
+        0.25 => "¼".into(),
+        0.125 => "⅛".into(),
         tick if tick < 0.1 => format!("1/{}", svg::short(1.0 / tick)),
         tick => format!("{}×", svg::short(tick)),
     }
@@ -290,8 +290,8 @@ fn curve_name(language: Language, label: &str, group: &str, last: Option<f64>) -
 
 fn ratio_fraction(tick: f64) -> String {
     match tick {
-        tick if tick == 0.5 => "½".into(),
-        tick if tick == 0.25 => "¼".into(),
+        0.5 => "½".into(),
+        0.25 => "¼".into(),
         tick => format!("1/{}", svg::short(1.0 / tick)),
     }
 }
