@@ -171,12 +171,17 @@ impl Texts {
         // The last first: a section keeps the order of its texts.
         for (text, place) in self.texts.iter().zip(&places).rev() {
             if let Some(place) = place {
-                document.sections[*place].blocks.splice(0..0, blocks(text));
+                let section = &mut document.sections[*place];
+                section.blocks.splice(0..0, blocks(text));
+                let title = section.title.clone();
+                document.page.iter_mut().for_each(|page| page.add(&title, blocks(text)));
             }
         }
         let own = self.texts.iter().zip(&places).filter(|(_, place)| place.is_none());
         let own: Vec<Block> = own.flat_map(|(text, _)| blocks(text)).collect();
         if !own.is_empty() {
+            let title = language.phrase("Added texts");
+            document.page.iter_mut().for_each(|page| page.add(&title, own.clone()));
             document.sections.insert(0, Section::new(language, "Added texts", own));
         }
         Ok(())

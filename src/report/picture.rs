@@ -354,6 +354,17 @@ pub struct Second {
 }
 
 impl Page {
+    /// Adds blocks to the part of this title, at its begin; without one as a part of their own before all others.
+    pub fn add(&mut self, title: &str, blocks: Vec<Block>) {
+        match self.parts.iter_mut().find(|part| part.title == title) {
+            Some(part) => part.pictures.insert(0, Picture::Blocks(blocks)),
+            None => {
+                let pictures = vec![Picture::Blocks(blocks)];
+                self.parts.insert(0, Part { title: title.into(), pictures, ..Part::default() });
+            }
+        }
+    }
+
     /// Shows every text and every block of the page to be changed.
     pub fn each(&mut self, text: &mut impl FnMut(&mut String), block: &mut impl FnMut(&mut Block)) {
         self.head.each(text, block);
