@@ -129,7 +129,7 @@ pub enum Picture {
     Cards(Vec<Card>),
     Ratios(Ratios),
     Panels(Panels),
-    Timeline(Timeline),
+    Timeline(Box<Timeline>),
     Heatmap(Heatmap),
     Charts(Vec<Chart>),
     /// Sentences under short names.

@@ -1,6 +1,7 @@
 //! The page of runs for publication: platforms are called A, B, C; what would name them is removed, and listed.
 
 use super::document::{Block, Cell, Column, Document, Section, Table};
+use super::picture::{Part, Picture};
 use super::{Input, Report, RunTests, page};
 use crate::model::{Disclosure, Reason, ReasonCode, RunRecord, Sentence, Test, TestResult};
 
@@ -60,10 +61,15 @@ impl Report for PublishReport {
     fn build(&self, input: &Input) -> Document {
         let (runs, removed): (Vec<RunTests>, Vec<Vec<String>>) =
             input.runs.iter().enumerate().map(|(number, data)| anonymous(data, &letter(number))).unzip();
-        let bare =
-            Input { runs, prices: Vec::new(), calibrations: Vec::new(), command: String::new(), ..input.clone() };
+        let (prices, calibrations, command) = (Vec::new(), Vec::new(), String::new());
+        // A reference would name itself.
+        let bare = Input { runs, prices, calibrations, command, reference: None, ..input.clone() };
         let mut document = page::Page.build(&bare);
-        document.sections.push(list(input, &removed));
+        let list = list(input, &removed);
+        let part =
+            Part { title: list.title.clone(), pictures: vec![Picture::Blocks(list.blocks.clone())], ..Part::default() };
+        document.page.iter_mut().for_each(|page| page.parts.push(part.clone()));
+        document.sections.push(list);
         document
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture>
         line.tests.push(drawn);
     }
     line.notes = notes;
-    (line.length_s > 0.0).then_some(Picture::Timeline(line))
+    (line.length_s > 0.0).then_some(Picture::Timeline(Box::new(line)))
 }
 
 /// When a measured test began, in seconds since 1970.

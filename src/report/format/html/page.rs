@@ -208,7 +208,8 @@ fn spark(spark: &Spark, language: Language) -> Markup {
 fn shown_jobs(spark: &Spark) -> Vec<f64> {
     let step = spark.points.len().div_ceil(6);
     let last = spark.points.len().saturating_sub(1);
-    let is_shown = |number: &usize| *number == last || (*number % step == 0 && last - number >= step.div_ceil(2));
+    let is_shown =
+        |number: &usize| *number == last || (number.is_multiple_of(step) && last - number >= step.div_ceil(2));
     (0..spark.points.len()).filter(is_shown).map(|number| spark.points[number].jobs).collect()
 }
 
