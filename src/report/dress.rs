@@ -15,7 +15,7 @@ const MOST_LETTERS: usize = 200;
 /// Contrast that text needs (WCAG 2.2, 1.4.3).
 const READABLE: f64 = 4.5;
 /// Papers of the page, light and dark.
-const PAPERS: [[u8; 3]; 2] = [[255, 255, 255], [0x16, 0x19, 0x1d]];
+const PAPERS: [[u8; 3]; 2] = [[255, 255, 255], [0x12, 0x16, 0x1b]];
 
 /// A brand as its file says it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

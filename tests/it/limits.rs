@@ -12,7 +12,7 @@ use dbdyno::server::{self, PrivateServer, StartOptions};
 use serde_json::Value;
 
 use crate::leftovers::Directory;
-use crate::support::{Desk, Done, directory, finished, in_a_calm_moment, start_options};
+use crate::support::{Desk, Done, directory, finished, start_options};
 
 const LINE: &str = "--warmup 300ms --format json --quiet";
 /// Between what a server says and when its client hears it.
@@ -119,26 +119,23 @@ impl Bench {
         format!("run {url} {LINE} {} {} {options}", or("--size", "0.01"), or("--duration", "3s"))
     }
 
-    fn causes(&self, options: &str) -> Vec<Value> {
-        causes(&self.desk.run(&self.line(&self.server.url(), options)))
-    }
-
     fn finds(&self, cause: &str, options: &str) -> Value {
-        self.finds_within(cause, options, &["3s", "9s"])
+        self.finds_within(&[cause], options, &["3s", "9s"])
     }
 
-    /// The test in which the cause is found, of tests as long as these: the busier the machine, the longer it takes to come about.
-    fn finds_within(&self, cause: &str, options: &str, durations: &[&str]) -> Value {
+    /// The test in which one of the causes is found, of tests as long as these: the busier the machine, the longer they take to come
+    /// about.
+    fn finds_within(&self, wanted: &[&str], options: &str, durations: &[&str]) -> Value {
         let mut found = Vec::new();
         for duration in durations {
             let length = if options.contains("--duration") { String::new() } else { format!("--duration {duration}") };
             let run = self.desk.run(&self.line(&self.server.url(), &format!("{options} {length}")));
             found = causes(&run);
-            if is_among(&found, &[cause]) {
+            if is_among(&found, wanted) {
                 return run.json()["tests"].as_array().unwrap().last().unwrap().clone();
             }
         }
-        panic!("{}, {options}: {cause} is not among {found:#?}", self.kind.engine);
+        panic!("{}, {options}: none of {wanted:?} is among {found:#?}", self.kind.engine);
     }
 }
 
@@ -409,14 +406,10 @@ fn log_settings(kind: Kind) -> usize {
 fn a_job_by_itself_and_many_use_up_processors_unless_others_have_them() {
     for kind in KINDS {
         let bench = Bench::new(kind, &[]);
-        in_a_calm_moment(|| {
-            let found = bench.causes("--workload SRV-QUERY1 --jobs 1");
-            assert!(is_among(&found, &["one-thread", "neighbours"]), "{}: {found:#?}", kind.engine);
-        });
-        in_a_calm_moment(|| {
-            let found = bench.causes("--workload SRV-QUERY1 --jobs 8");
-            assert!(is_among(&found, &["cpu", "neighbours"]), "{}: {found:#?}", kind.engine);
-        });
+        // Between the two there is a little room: a job that others held up for less than a tenth of its time.
+        let looks = ["3s", "3s", "6s", "9s"];
+        bench.finds_within(&["one-thread", "neighbours"], "--workload SRV-QUERY1 --jobs 1", &looks);
+        bench.finds_within(&["cpu", "neighbours"], "--workload SRV-QUERY1 --jobs 8", &looks);
         let _busy = Busy::new();
         bench.finds("neighbours", "--workload SRV-QUERY1 --jobs 4");
     }
@@ -437,7 +430,7 @@ fn a_cache_that_is_too_small_makes_jobs_wait_for_reads() {
 fn a_log_that_is_too_small_makes_checkpoints_follow_one_another() {
     for kind in KINDS {
         let bench = Bench::new(kind, kind.small_log);
-        bench.finds_within("checkpoint", "--workload LGWR-THR --jobs 2", &["4s", "15s", "40s"]);
+        bench.finds_within(&["checkpoint"], "--workload LGWR-THR --jobs 2", &["4s", "15s", "40s"]);
     }
 }
 

@@ -128,7 +128,7 @@ fn agree_with_the_counters(bin: &Path) {
     let desk = Desk::new();
     let workloads: String = ONE_OF_EACH_GROUP.iter().map(|id| format!(" --workload {id}")).collect();
     let line = format!(
-        "run postgres --server-bin {} --size 0.25 --jobs 2 --warmup 100ms --duration 1s --format json",
+        "run postgres --server-bin {} --size 0.1 --jobs 2 --warmup 100ms --duration 500ms --format json",
         bin.display()
     );
     let document = desk.run(&format!("{line} --quiet{workloads}")).ok().json();

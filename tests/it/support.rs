@@ -202,16 +202,17 @@ pub fn until_or_abort(what: &str, mut so: impl FnMut() -> bool) {
 pub fn in_a_calm_moment<T>(mut act: impl FnMut() -> T) -> T {
     for _ in 1..CALM_TRIES {
         let (result, longest) = timed_waits(&mut act);
-        if longest < LONG_WAIT {
-            return result;
+        match result {
+            Ok(result) if longest < LONG_WAIT => return result,
+            Err(panic) if longest < LONG_WAIT => std::panic::resume_unwind(panic),
+            _ => eprintln!("tried again: a thread waited {longest:?} for a processor"),
         }
-        eprintln!("tried again: a thread waited {longest:?} for a processor");
     }
     act()
 }
 
 /// What `act` gives, and the longest that a thread beside it which wants to run every few milliseconds had to wait.
-fn timed_waits<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+fn timed_waits<T>(act: impl FnOnce() -> T) -> (std::thread::Result<T>, Duration) {
     const PAUSE: Duration = Duration::from_millis(5);
     let has_ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -226,8 +227,7 @@ fn timed_waits<T>(act: impl FnOnce() -> T) -> (T, Duration) {
         });
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
         has_ended.store(true, Ordering::Relaxed);
-        let longest = waits.join().unwrap();
-        (result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), longest)
+        (result, waits.join().unwrap())
     })
 }
 

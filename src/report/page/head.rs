@@ -119,10 +119,13 @@ fn gains(language: Language, entries: &[&Entry<'_>]) -> String {
     if known.is_empty() {
         return String::new();
     }
+    if gained == 0 {
+        return language.phrase("No accepted ramp is best at more jobs than one.");
+    }
     let values = [
         ("gained", gained.to_string()),
         ("count", known.len().to_string()),
-        ("most", Said::strong(&cards::times_shown(language, most.max(1.0)))),
+        ("most", Said::strong(&cards::times_shown(language, most))),
     ];
     let values = values.each_ref().map(|(name, value)| (*name, value.as_str()));
     language.say("{gained} of {count} accepted ramps are best at more jobs than one, at most {most}.", &values)
