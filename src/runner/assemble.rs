@@ -306,21 +306,23 @@ fn series(raw: &Raw, units_per_op: &[f64], open_s: f64, close_s: f64) -> Vec<Ser
     for (part, log) in &raw.jobs {
         log.slices.iter().for_each(|slice| spread(slice, units_per_op[*part], &mut points));
     }
-    for point in &mut points {
+    let count = points.len();
+    for (at, point) in points.iter_mut().enumerate() {
         let middle_s = point.t_s - point.interval_s / 2.0;
         if let Some(second) = raw.seconds.get(middle_s as usize) {
             (point.p50_us, point.p99_us) = (second.p50_us, second.p99_us);
             point.response_p99_us = second.response_p99_us;
         }
-        point.max_us = longest_us(&raw.seconds, point);
+        point.max_us = longest_us(&raw.seconds, point, at + 1 == count);
     }
     points
 }
 
-/// The longest op of the seconds that a point covers: more than one if the probes had to wait; the last may be a short one.
-fn longest_us(seconds: &[Second], point: &SeriesPoint) -> Option<f64> {
+/// The longest op of the seconds that a point covers: more than one if the probes had to wait. The last one has those of ops that ended
+/// after it, too: no reading follows the end of fixed work.
+fn longest_us(seconds: &[Second], point: &SeriesPoint, is_last: bool) -> Option<f64> {
     let [from, to] = [point.t_s - point.interval_s, point.t_s].map(|at_s| at_s.round() as usize);
-    let to = to.max(from + 1).min(seconds.len());
+    let to = if is_last { seconds.len() } else { to.max(from + 1).min(seconds.len()) };
     seconds[from.min(to)..to].iter().filter_map(|second| second.max_us).reduce(f64::max)
 }
 
@@ -386,16 +388,18 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_op_of_a_short_last_point_is_in_the_series() {
+    fn the_longest_op_of_a_short_point_and_of_what_follows_the_last_is_in_the_series() {
         let second = |max_us| Second { max_us: Some(max_us), ..Second::default() };
-        let seconds = [second(5.0), second(7.0)];
-        let longest = |from_s: f64, to_s: f64| {
-            longest_us(&seconds, &SeriesPoint { t_s: to_s, interval_s: to_s - from_s, ..SeriesPoint::default() })
+        let seconds = [second(5.0), second(7.0), second(9.0)];
+        let longest = |from_s: f64, to_s: f64, is_last| {
+            let point = SeriesPoint { t_s: to_s, interval_s: to_s - from_s, ..SeriesPoint::default() };
+            longest_us(&seconds, &point, is_last)
         };
-        assert_eq!(longest(0.0, 1.0), Some(5.0));
-        assert_eq!(longest(1.0, 1.3), Some(7.0));
-        assert_eq!(longest(0.01, 2.02), Some(7.0));
-        assert_eq!(longest(2.0, 2.2), None);
+        assert_eq!(longest(0.0, 1.0, false), Some(5.0));
+        assert_eq!(longest(1.0, 1.3, false), Some(7.0));
+        assert_eq!(longest(0.01, 2.02, false), Some(7.0));
+        assert_eq!(longest(3.0, 3.2, false), None);
+        assert_eq!(longest(0.0, 1.0, true), Some(9.0), "fixed work ended after the last reading");
     }
 
     #[test]
