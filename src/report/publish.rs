@@ -146,6 +146,7 @@ fn without_words(test: &Test, removed: &mut Vec<String>) -> Test {
         ("log of the server", bare.server_log.take().is_some()),
         ("statements and I/O by name", !std::mem::take(&mut bare.profiles).is_empty()),
         ("messages of failures", silence(&mut bare.verdict.reasons)),
+        ("why something could not be seen", forget_why(&mut bare)),
     ];
     removed.extend(words.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_string()));
     bare.into()
@@ -159,6 +160,15 @@ fn silence(reasons: &mut [Reason]) -> bool {
         found = true;
     }
     found
+}
+
+/// Servers and systems say in words of their own, with names and paths, why sessions cannot be seen or an experiment broke; true if one
+/// did.
+fn forget_why(test: &mut TestResult) -> bool {
+    let of_waits = test.waits.as_mut().map(|waits| std::mem::take(&mut waits.missing)).unwrap_or_default();
+    let of_experiment = test.explained.as_mut().and_then(|explained| explained.missing.as_mut());
+    let broke = of_experiment.map(|why| *why = Sentence::new("for a reason that is not published"));
+    !of_waits.is_empty() || broke.is_some()
 }
 
 fn list(input: &Input, removed: &[Vec<String>]) -> Section {
@@ -178,6 +188,7 @@ fn list(input: &Input, removed: &[Vec<String>]) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Waits;
 
     #[test]
     fn settings_are_kept_if_they_are_numbers_or_switches() {
@@ -187,6 +198,21 @@ mod tests {
         for name in ["/var/lib/x", "db.example", "10.0.0.1", "a b", "me@host", "acme", "1acme", "x:1", ""] {
             assert!(!is_plain(name), "{name}");
         }
+    }
+
+    #[test]
+    fn words_of_servers_and_systems_are_gone_and_said_to_be() {
+        let mut test = crate::analysis::fixture::result();
+        test.waits = Some(Waits { missing: vec!["denied to secret@host".into()], ..Waits::default() });
+        let (mut removed, mut none) = (Vec::new(), Vec::new());
+        let Test::Measured(bare) = without_words(&test.clone().into(), &mut removed) else { panic!() };
+        assert_eq!(
+            (bare.waits.unwrap().missing, removed),
+            (Vec::new(), vec!["why something could not be seen".to_string()])
+        );
+        test.waits = Some(Waits::default());
+        without_words(&test.into(), &mut none);
+        assert!(none.is_empty(), "{none:?}");
     }
 
     #[test]
