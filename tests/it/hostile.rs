@@ -2,7 +2,7 @@
 //! format, comparison, listing and error line: each is shown, and none acts where it is shown.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -240,6 +240,68 @@ fn try_in<'a>(text: &str, formats: impl Iterator<Item = &'a dyn Format> + Clone)
     for (name, document) in documents(text) {
         for format in formats.clone() {
             check(&format!("{name} as {} of {text:?}", format.name()), format, &document);
+        }
+    }
+}
+
+/// Where the numbers of a JSON value are, by the name of their field.
+fn numbers(json: &Value, at: &str, name: &str, found: &mut BTreeMap<String, Vec<String>>) {
+    match json {
+        Value::Number(_) => found.entry(name.into()).or_default().push(at.into()),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, item)| numbers(item, &format!("{at}/{index}"), name, found));
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, value)| numbers(value, &format!("{at}/{key}"), key, found))
+        }
+        _ => {}
+    }
+}
+
+/// A 0 where something is divided by it, what is all but 0, and what no machine reaches: every page ends, and shows no NaN.
+#[test]
+fn no_number_breaks_a_page() {
+    let mut found = BTreeMap::new();
+    numbers(&TESTS[0].json, "", "", &mut found);
+    assert!(found.len() > 40, "{:?}", found.keys());
+    for name in found.keys() {
+        for value in [0.0, 5e-324, 1e300] {
+            show(&format!("{name} of {value}"), &with_number(name, value));
+        }
+    }
+}
+
+/// The tests with this number in the fields of a name, of all or of those that one job ran; a field may refuse it.
+fn with_number(name: &str, value: f64) -> Vec<Vec<TestResult>> {
+    let number = |at: &Template, is_meant: bool| -> Option<TestResult> {
+        let (mut json, mut found) = (at.json.clone(), BTreeMap::new());
+        numbers(&json, "", "", &mut found);
+        let pointers = found.remove(name).filter(|_| is_meant).unwrap_or_default();
+        pointers.iter().for_each(|pointer| *json.pointer_mut(pointer).unwrap() = whole_or_not(value));
+        serde_json::from_value(json).ok()
+    };
+    let all =
+        |is_meant: fn(&Template) -> bool| TESTS.iter().map(|test| number(test, is_meant(test))).collect::<Option<_>>();
+    [all(|_| true), all(|test| test.json["jobs"] == 1)].into_iter().flatten().collect()
+}
+
+/// Whole numbers without a fraction, which fields that count take.
+fn whole_or_not(value: f64) -> Value {
+    if value == 0.0 { Value::from(0) } else { Value::from(value) }
+}
+
+fn show(what: &str, all: &[Vec<TestResult>]) {
+    for tests in all {
+        let runs = [7, 8]
+            .map(|id| RunTests { run: RunRecord { id, ..fixture::run() }, tests: fixture::as_tests(tests.clone()) });
+        let input = Input { runs: runs.to_vec(), ..Input::default() };
+        let html = FORMATS.iter().find(|format| format.name() == "html").unwrap();
+        for name in ["html", "summary", "scaling"] {
+            let report = REPORTS.iter().find(|report| report.name() == name).unwrap();
+            let page = html.render(&report.build(&input), Options::plain(100)).unwrap().into_text().unwrap();
+            for broken in ["NaN", "\"inf", " inf", "inf%"] {
+                assert!(!page.contains(broken), "{name}: {what}: {broken}");
+            }
         }
     }
 }

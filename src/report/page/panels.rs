@@ -56,10 +56,11 @@ fn row(language: Language, id: &str, title: &str, entries: &[Entry<'_>]) -> Opti
     })
 }
 
-/// The curve of a workload; none without a valid figure of one job.
+/// The curve of a workload; none without a figure of one job, or if that is 0.
 fn multiple(entry: &Entry<'_>) -> Option<Multiple> {
     let figures = ramp::curve(entry.tests());
-    let one = figures.iter().find(|figure| figure.jobs == Some(1) && figure.status() < Status::Invalid)?;
+    let is_one = |figure: &&ramp::Figure<'_>| figure.jobs == Some(1) && figure.status() < Status::Invalid;
+    let one = figures.iter().find(is_one).filter(|one| one.value > 0.0)?;
     let is_sound = supports(one.status());
     let sign = |found: Mark| if is_sound || found == Mark::Invalid { found } else { mark(one.verdict) };
     let points: Vec<(f64, f64, Mark)> = figures

@@ -147,9 +147,9 @@ pub(super) fn steps(most: f64) -> Vec<f64> {
     (0..=count).map(|number| step * number as f64).collect()
 }
 
-/// Powers of the base from below `low` to above `high`.
+/// Powers of the base from below `low` to above `high`; no axis reaches beyond 1e-12 and 1e18, whatever it is to hold.
 pub(super) fn powers(base: f64, low: f64, high: f64) -> Vec<f64> {
-    let exponent = |value: f64| value.max(1e-12).ln() / base.ln();
+    let exponent = |value: f64| value.clamp(1e-12, 1e18).ln() / base.ln();
     let (from, to) = ((exponent(low) + 1e-9).floor() as i32, (exponent(high) - 1e-9).ceil() as i32);
     (from..=to.max(from + 1)).map(|exponent| base.powi(exponent)).collect()
 }
@@ -199,6 +199,7 @@ mod tests {
         assert_eq!(steps(0.0), [0.0, 1.0]);
         assert_eq!(powers(2.0, 1.0, 12.0), [1.0, 2.0, 4.0, 8.0, 16.0]);
         assert_eq!(powers(10.0, 3.0, 3.0), [1.0, 10.0]);
+        assert!(powers(2.0, 0.0, f64::INFINITY).len() < 110 && powers(2.0, f64::NAN, f64::NAN).len() < 3);
     }
 
     #[test]
