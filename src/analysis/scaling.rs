@@ -25,7 +25,7 @@ pub struct Step<'a> {
     pub figure: Figure<'a>,
     /// Throughput / best throughput, 0 to 1; above 1 if the verdict keeps this step from being the best.
     pub utilisation: f64,
-    /// Throughput / (jobs x throughput of one job); absent without a test at one job.
+    /// Throughput / (jobs x throughput of one job); absent without a figure at one job, or if that is 0.
     pub efficiency: Option<f64>,
     pub cpu_busy_pct: Option<f64>,
 }
@@ -70,7 +70,9 @@ impl<'a> Ramp<'a> {
                 jobs,
                 figure: *figure,
                 utilisation: figure.value / best.value,
-                efficiency: single.map(|single| figure.value / (single.value * f64::from(jobs))),
+                efficiency: single
+                    .map(|single| figure.value / (single.value * f64::from(jobs)))
+                    .filter(|efficiency| efficiency.is_finite()),
                 cpu_busy_pct: derive(figure.test).get("cpu_busy_pct"),
             })
         };

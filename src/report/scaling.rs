@@ -185,7 +185,7 @@ fn steps(language: Language, name: &str, found: &[(String, Scaling<'_>)]) -> Tab
             let busy = busy.unwrap_or_else(|| table.unknown("CPU busy is not known here"));
             let single = scaling.single.map_or(status, |single| single.status());
             let efficiency = step.efficiency.map(|value| percent(100.0 * value, single));
-            let efficiency = efficiency.unwrap_or_else(|| table.unknown("no test ran with one job"));
+            let efficiency = efficiency.unwrap_or_else(|| table.unknown("no test with one job did anything"));
             table.rows.push(vec![
                 Cell::text(label),
                 Cell::count(step.jobs),

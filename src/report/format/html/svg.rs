@@ -134,9 +134,13 @@ impl Span {
     }
 }
 
+/// What no axis reaches beyond.
+const LEAST: f64 = 1e-12;
+const MOST: f64 = 1e18;
+
 /// Round steps from 0 to at least `most`: at most six.
 pub(super) fn steps(most: f64) -> Vec<f64> {
-    if most <= 0.0 || !most.is_finite() {
+    if most <= LEAST || !most.is_finite() {
         return vec![0.0, 1.0];
     }
     let raw = most / 4.0;
@@ -147,9 +151,10 @@ pub(super) fn steps(most: f64) -> Vec<f64> {
     (0..=count).map(|number| step * number as f64).collect()
 }
 
-/// Powers of the base from below `low` to above `high`; no axis reaches beyond 1e-12 and 1e18, whatever it is to hold.
+/// Powers of the base from below `low` to above `high`; no axis reaches further than
+/// [`LEAST`] and [`MOST`], whatever it is to hold.
 pub(super) fn powers(base: f64, low: f64, high: f64) -> Vec<f64> {
-    let exponent = |value: f64| value.clamp(1e-12, 1e18).ln() / base.ln();
+    let exponent = |value: f64| value.clamp(LEAST, MOST).ln() / base.ln();
     let (from, to) = ((exponent(low) + 1e-9).floor() as i32, (exponent(high) - 1e-9).ceil() as i32);
     (from..=to.max(from + 1)).map(|exponent| base.powi(exponent)).collect()
 }
