@@ -104,7 +104,7 @@ order by place, statement
 -- period: 0.07
 -- Sessions of this process of ours, their parallel workers, and the server's processes that are at work: those that wait for
 -- work (Activity) or pace themselves (Timeout) are not.
-select case when a.backend_type in ('client backend', 'parallel worker') then coalesce(a.leader_pid, a.pid) end as id,
+select case when a.backend_type in ('client backend', 'parallel worker') then coalesce(a.leader_pid, a.pid) end as id, a.pid as process,
   (a.backend_type = 'client backend' and a.state <> 'active')::int as idle,
   case when a.backend_type not in ('client backend', 'parallel worker') then a.backend_type || ': ' else '' end
     || coalesce(a.wait_event_type, 'CPU') as class,

@@ -55,6 +55,11 @@ impl Cause {
         Cause::Neighbours,
     ];
 
+    /// A wait for input or output, for which the kernel works.
+    fn is_io(self) -> bool {
+        matches!(self, Cause::LogSync | Cause::Read | Cause::DataWrite | Cause::Network)
+    }
+
     /// Stable code, as in JSON.
     pub fn code(self) -> &'static str {
         match self {
@@ -128,9 +133,26 @@ fn sampled(result: &TestResult) -> Option<&Waits> {
     result.waits.as_ref().filter(|waits| waits.samples > 0 && waits.sessions > 0)
 }
 
-/// Share of the jobs' time in which sessions were seen at an activity.
+/// Share of the jobs' time that an activity takes.
 fn seen(result: &TestResult, activity: Activity) -> Option<f64> {
-    sampled(result).map(|waits| waits.at(activity) as f64 / waits.sessions as f64)
+    sampled(result).map(|waits| waits.at(activity) / waits.sessions as f64)
+}
+
+/// What surrounds the waits of sessions, in shares of the jobs' time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Around {
+    /// They worked in the kernel, waited for a processor, and waited for their client.
+    kernel: f64,
+    queued: f64,
+    at_rest: f64,
+}
+
+/// Where the kernel counted the processors of the sessions.
+fn around_waits(result: &TestResult) -> Option<Around> {
+    let waits = sampled(result)?;
+    let processors = waits.processors?;
+    let [kernel, queued] = [processors.kernel_s, processors.queued_s].map(|part_s| part_s / processors.of_s);
+    Some(Around { kernel, queued, at_rest: waits.at_rest() / waits.sessions as f64 })
 }
 
 /// Processors in use by the database and our own process.
@@ -178,14 +200,28 @@ fn threads(result: &TestResult) -> f64 {
     result.facts.get(THREADS_USED).copied().or_else(asked).map_or(1.0, |threads: f64| threads.max(1.0))
 }
 
-/// A wait that sessions were seen at.
+/// A wait that sessions were seen at. Those who wait for a processor can wait for nothing else: the time left to them is what a tenth
+/// is of.
 fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter> {
-    let share = seen(result, activity).filter(|share| *share >= CAUSE)?;
-    let most = sampled(result)?.of_jobs().find(|count| count.event.activity == activity)?;
-    let evidence = Sentence::new("{share%} of the jobs' time by sampling, most of it at {class}: {event}")
+    let waits = sampled(result)?;
+    let left = 1.0 - waits.queued().unwrap_or(0.0);
+    let share = seen(result, activity).filter(|share| *share > 0.0 && *share >= CAUSE * left)?;
+    let most = waits.of_jobs().find(|count| count.event.activity == activity)?;
+    let around = around_waits(result).filter(|_| cause.is_io());
+    let template = match around {
+        None => "{share%} of the jobs' time by sampling, most of it at {class}: {event}",
+        Some(_) => {
+            "{share%} of the jobs' time by sampling, most of it at {class}: {event}; beside it {kernel%} at work in the kernel and \
+             {queued%} waiting for a processor"
+        }
+    };
+    let around = around.unwrap_or_default();
+    let evidence = Sentence::new(template)
         .with("share", share)
         .with("class", most.event.class.as_str())
-        .with("event", most.event.name.as_str());
+        .with("event", most.event.name.as_str())
+        .with("kernel", around.kernel)
+        .with("queued", around.queued);
     Some(Limiter { cause, share: Some(share), evidence })
 }
 
@@ -274,7 +310,7 @@ fn neighbours(result: &TestResult) -> Option<Limiter> {
 fn beyond_sessions(result: &TestResult) -> Vec<Limiter> {
     let Some(waits) = sampled(result).filter(|_| result.open.is_none()) else { return Vec::new() };
     let whole_s = f64::from(result.jobs) * result.window_s;
-    let idle_s = waits.seconds(waits.idle, result.window_s);
+    let idle_s = waits.seconds(waits.at_rest(), result.window_s);
     let counter = |name: &str| result.window_counters.get(name);
     let (Some(worked_s), waited_s) = (counter("self_cpu_s"), counter("self_wait_s").unwrap_or(0.0)) else {
         return Vec::new();

@@ -98,15 +98,30 @@ pub fn title(activity: Activity) -> &'static str {
     }
 }
 
-/// Where the time of the jobs went, by sampling: jobs x window. What no sample saw is a part of its own; processes that work for
-/// a job beside its session make it more than that.
+/// Where the time of the jobs went: jobs x window. Processors are the kernel's account where there is one, the others by sampling.
+/// What no sample saw is a part of its own; processes that work for a job beside its session make it more than that.
 pub fn of_jobs(result: &TestResult, waits: &Waits) -> Vec<TimePart> {
-    let seconds = |sightings: u64| waits.seconds(sightings, result.window_s);
-    let whole = (f64::from(result.jobs) * result.window_s).max(seconds(waits.sessions));
-    let activities = Activity::ALL.map(|activity| (title(activity), seconds(waits.at(activity))));
-    let idle = ("Waiting for the client", seconds(waits.idle));
-    let unseen = ("Not seen: between two sessions, or ended", whole - seconds(waits.sessions));
-    parts(activities.into_iter().chain([idle, unseen]), whole)
+    let seconds = |sightings: f64| waits.seconds(sightings, result.window_s);
+    let sessions = waits.sessions as f64;
+    let whole = (f64::from(result.jobs) * result.window_s).max(seconds(sessions));
+    let work = match &waits.processors {
+        None => vec![(title(Activity::Cpu), seconds(waits.at(Activity::Cpu)))],
+        Some(counted) => {
+            let part = |part_s: f64| seconds(sessions * part_s / counted.of_s);
+            vec![
+                ("On a processor: the server's own code", part(counted.user_s)),
+                ("On a processor: the kernel for the server", part(counted.kernel_s)),
+                ("Waiting for a processor", part(counted.queued_s)),
+            ]
+        }
+    };
+    let others = Activity::ALL.into_iter().filter(|activity| *activity != Activity::Cpu);
+    let waited = others.map(|activity| (title(activity), seconds(waits.at(activity))));
+    let mut all: Vec<_> = work.into_iter().chain(waited).collect();
+    all.push(("Waiting for the client", seconds(waits.at_rest())));
+    let seen: f64 = all.iter().map(|(_, seconds)| seconds).sum();
+    all.push(("Not seen: between two sessions, or ended", whole - seen));
+    parts(all.into_iter(), whole)
 }
 
 /// Where the time of the host's processors went in the window; none where they are not known.
@@ -139,10 +154,13 @@ fn parts(parts: impl Iterator<Item = (&'static str, f64)>, whole: f64) -> Vec<Ti
     parts.filter(|(_, seconds)| seconds.abs() > 1e-9).map(part).collect()
 }
 
-/// Seconds that sessions of jobs waited for a processor, by the difference of two accounts: those that were at work by
-/// sampling, and the processor time of the database. Never less than nothing; absent where one of them is not known.
+/// Seconds that sessions of jobs waited for a processor: as the kernel counted them, else by the difference of two accounts, those at
+/// work by sampling and the processor time of the database. Never less than nothing; absent where that is not known.
 pub fn waiting_for_processor_s(result: &TestResult) -> Option<f64> {
     let waits = result.waits.as_ref().filter(|waits| waits.samples > 0)?;
+    if let Some(queued) = waits.queued() {
+        return Some(waits.seconds(waits.sessions as f64 * queued, result.window_s));
+    }
     let used_s = result.window_counters.get("server_cpu_s")?;
     Some((waits.seconds(waits.at(Activity::Cpu), result.window_s) - used_s).max(0.0))
 }
@@ -151,7 +169,7 @@ pub fn waiting_for_processor_s(result: &TestResult) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
-    use crate::model::{Event, EventCount};
+    use crate::model::{Event, EventCount, ProcessorTime};
 
     fn waits() -> Waits {
         let event = |activity, samples| EventCount {
@@ -176,6 +194,27 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert!((parts.iter().map(|part| part.share).sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_the_kernel_counted_of_processors_is_not_estimated() {
+        let mut result = fixture::result(); // 2 jobs for 10 s
+        let processors = ProcessorTime { of_s: 9.5, user_s: 2.0, kernel_s: 1.0, queued_s: 0.8 };
+        let waits = Waits { processors: Some(processors), ..waits() };
+        let parts = of_jobs(&result, &waits);
+        let found: Vec<(&str, f64)> = parts.iter().map(|part| (part.title, part.seconds.round())).collect();
+        let expected = [
+            ("On a processor: the server's own code", 4.0),
+            ("On a processor: the kernel for the server", 2.0),
+            ("Waiting for a processor", 2.0),
+            ("Writing and syncing the log", 8.0),
+            ("Waiting for the client", 4.0),
+            ("Not seen: between two sessions, or ended", 1.0),
+        ];
+        assert_eq!(found, expected);
+        assert!((parts.iter().map(|part| part.share).sum::<f64>() - 1.0).abs() < 1e-9);
+        result.waits = Some(waits);
+        assert!((waiting_for_processor_s(&result).unwrap() - 1.6).abs() < 1e-9);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::catalog::Catalog;
 use crate::engine::{Database, EngineError};
 use crate::error::Result;
 use crate::host;
-use crate::model::{Counters, Disclosure, Seen};
+use crate::model::{Counters, Disclosure, Seen, ThreadTime};
 use crate::probe::{self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose};
 use crate::runner::{IoCounts, Reading, SessionSource};
 use crate::sql::Block;
@@ -64,6 +64,9 @@ impl SessionSource for Sampler {
     }
     fn look(&mut self, jobs: &[u32]) -> std::result::Result<Vec<Seen>, String> {
         self.sessions.look(Some(jobs))
+    }
+    fn times(&mut self) -> Vec<ThreadTime> {
+        self.sessions.times()
     }
     fn server_cpu_s(&self) -> Option<f64> {
         self.sessions.server_cpu_s()

@@ -9,6 +9,7 @@ pub mod expr;
 pub mod kpm;
 pub mod params;
 pub mod plan;
+mod processor_time;
 pub mod published;
 pub mod ramp;
 mod rate;
@@ -31,6 +32,7 @@ pub use kpm::{Better, Kpm, KpmValue};
 pub use plan::{
     Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection, TableRef, TestSpec,
 };
+pub use processor_time::{ProcessorTime, ThreadTime, Weights};
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
 pub use ramp::{AskedRamp, Ramp};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, Sentence};
+use super::{Counters, ProcessorTime, Sentence, Weights};
 
 /// What a session does, in words that every engine shares: `catalog/probes/<engine>.sql` says which of its events is which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ pub struct Waits {
     /// Sessions of jobs that were seen, summed over the samples; and those of them that waited for their client.
     pub sessions: u64,
     pub idle: u64,
-    /// The most frequent first.
+    /// Those with the most time first.
     pub events: Vec<EventCount>,
     pub cost: SamplerCost,
     /// What could not be seen, and why.
@@ -101,6 +101,9 @@ pub struct Waits {
     pub io: Vec<IoTimes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_missing: Option<String>,
+    /// What the kernel counted of the sessions of jobs; absent where it cannot be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<ProcessorTime>,
 }
 
 /// A kind of I/O of a device.
@@ -198,7 +201,7 @@ pub struct EventCount {
     pub event: Event,
     /// Sessions seen at it, summed over the samples.
     pub samples: u64,
-    /// Of all sightings of sessions of jobs that were not idle; of the server's own processes of all of theirs.
+    /// Of the time in which sessions of jobs were not idle; of the server's own processes of all sightings of theirs.
     pub share: f64,
 }
 
@@ -216,25 +219,46 @@ pub struct SamplerCost {
 }
 
 impl Waits {
-    /// Seconds of all sessions together that a number of sightings stands for, in a window of so many seconds: each sample
+    /// Seconds of all sessions together that sightings of this weight stand for, in a window of so many seconds: each sample
     /// stands for the same part of it.
-    pub fn seconds(&self, sightings: u64, window_s: f64) -> f64 {
-        if self.samples == 0 { 0.0 } else { sightings as f64 / self.samples as f64 * window_s }
+    pub fn seconds(&self, sightings: f64, window_s: f64) -> f64 {
+        if self.samples == 0 { 0.0 } else { sightings / self.samples as f64 * window_s }
     }
 
-    /// Sightings of sessions of jobs at this activity.
-    pub fn at(&self, activity: Activity) -> u64 {
-        self.of_jobs().filter(|count| count.event.activity == activity).map(|count| count.samples).sum()
+    /// Sightings of sessions of jobs at work.
+    fn at_work(&self) -> u64 {
+        self.of_jobs().filter(|count| count.event.activity == Activity::Cpu).map(|count| count.samples).sum()
     }
 
-    /// Sightings of sessions of jobs that were not idle.
-    pub fn active(&self) -> u64 {
-        self.sessions - self.idle
+    fn weights(&self) -> Weights {
+        Weights::of(self.sessions as f64, self.at_work() as f64, self.processors.as_ref())
     }
 
-    /// Share of an activity of all that sessions of jobs did beside being idle; none if they did nothing.
-    pub fn share(&self, activity: Activity) -> Option<f64> {
-        (self.active() > 0).then(|| self.at(activity) as f64 / self.active() as f64)
+    /// Sightings of sessions that an event stands for: as seen, or beside what the kernel counted of processors.
+    pub fn weight(&self, count: &EventCount) -> f64 {
+        let (samples, weights) = (count.samples as f64, self.weights());
+        match (count.event.background, count.event.activity, self.at_work()) {
+            (true, ..) => samples,
+            (_, Activity::Cpu, 0) => weights.at_work,
+            (_, Activity::Cpu, at_work) => samples / at_work as f64 * weights.at_work,
+            _ => samples * weights.other,
+        }
+    }
+
+    /// What sessions of jobs at this activity stand for, in sightings.
+    pub fn at(&self, activity: Activity) -> f64 {
+        let at_it = self.of_jobs().filter(|count| count.event.activity == activity);
+        at_it.fold(0.0, |sum, count| sum + self.weight(count))
+    }
+
+    /// What sessions that waited for their client stand for, in sightings.
+    pub fn at_rest(&self) -> f64 {
+        self.idle as f64 * self.weights().other
+    }
+
+    /// Share of the time of the jobs that they waited for a processor, where the kernel counts that.
+    pub fn queued(&self) -> Option<f64> {
+        self.processors.map(|processors| processors.queued_s / processors.of_s)
     }
 
     /// The events of jobs.
@@ -359,9 +383,13 @@ mod tests {
         let waits = Waits { samples: 100, sessions: 200, idle: 50, events, ..Waits::default() };
         // Every sample stands for 0.1 s of a window of 10 s.
         assert_eq!(waits.seconds(waits.at(Activity::Cpu), 10.0), 9.0);
-        assert_eq!((waits.active(), waits.share(Activity::LogSync)), (150, Some(0.4)));
+        assert_eq!((waits.at(Activity::LogSync), waits.at_rest(), waits.queued()), (60.0, 50.0, None));
         assert_eq!(waits.of_server().count(), 1);
-        assert_eq!(Waits::default().share(Activity::Cpu), None);
+        // The kernel counted 12 of the 20 s at work: waits have the others.
+        let processors = Some(ProcessorTime { of_s: 20.0, user_s: 1.0, kernel_s: 8.0, queued_s: 3.0 });
+        let exact = Waits { processors, ..waits };
+        let weights = [exact.at(Activity::Cpu), exact.at(Activity::LogSync), exact.at_rest()].map(f64::round);
+        assert_eq!((weights, exact.queued()), ([120.0, 44.0, 36.0], Some(0.15)));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod profile;
 mod sessions;
 mod sql;
 mod system;
+mod thread_times;
 mod watch;
 
 pub use disk::DeviceTimes;

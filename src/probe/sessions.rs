@@ -6,8 +6,9 @@ use std::fs;
 
 use super::profile::{Profiles, Reading};
 use super::sql::{OWN_COUNTS, take};
+use super::thread_times::{Serving, ThreadTimes};
 use crate::engine::{Rows, Session};
-use crate::model::{Activity, Counters, Event, Seen};
+use crate::model::{Activity, Counters, Event, Seen, ThreadTime};
 use crate::sql::{Block, statement};
 
 /// Block of a query with a row for each session of ours and each process of the server that is at work. Its columns:
@@ -15,7 +16,8 @@ use crate::sql::{Block, statement};
 /// - `idle`: 1 if it waits for its client
 /// - `class`, `event`: the engine's words
 /// - `activity`: a name of [`Activity`]; null if the engine does not tell whether it works or waits
-/// - `thread`: the thread of the operating system that serves it, where there is one
+/// - `thread`: the thread of the operating system that serves it, where there is one: what it does there decides
+/// - `process`: the process that serves it, where it has one of its own: only its times are asked for
 ///
 /// `-- period: 0.07` are the seconds between two looks, `-- log-file: ib_log` what the names of the log's files begin with.
 const SESSIONS: &str = "sessions";
@@ -63,6 +65,8 @@ pub struct Sessions {
     own_thread: Option<u32>,
     /// Of the sessions of the last look.
     threads: Vec<u32>,
+    serving: Vec<Serving>,
+    times: ThreadTimes,
     missing: Vec<String>,
     counts: Option<String>,
     profiles: Profiles,
@@ -77,6 +81,7 @@ struct Row {
     event: String,
     activity: Option<Activity>,
     thread: Option<u32>,
+    process: Option<u32>,
 }
 
 impl Sessions {
@@ -113,6 +118,8 @@ impl Sessions {
             log_file,
             own_thread,
             threads,
+            serving: Vec::new(),
+            times: ThreadTimes::of(server_pids),
             missing,
             counts: find(OWN_COUNTS).map(|block| statement(&block.text).to_string()),
             profiles: Profiles::of(blocks),
@@ -160,7 +167,13 @@ impl Sessions {
         let wanted = |row: &Row| jobs.is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));
         let rows: Vec<Row> = read(&rows).filter(wanted).collect();
         self.threads = rows.iter().filter_map(|row| row.thread).collect();
+        self.serving = rows.iter().filter_map(Row::serving).collect();
         Ok(rows.into_iter().map(|row| self.seen(row, &before)).collect())
+    }
+
+    /// What the kernel has counted so far of the sessions of the last look; of many of a part of them.
+    pub fn times(&mut self) -> Vec<ThreadTime> {
+        self.times.read(&self.serving)
     }
 
     /// What the operating system says that a thread does, where it is on this host and may be read: [`RUNNING`], [`WAITED`], or the
@@ -206,6 +219,14 @@ impl Sessions {
     }
 }
 
+impl Row {
+    /// What serves it, if it is a session's.
+    fn serving(&self) -> Option<Serving> {
+        self.id?;
+        self.thread.map(Serving::Thread).or(self.process.map(Serving::Process))
+    }
+}
+
 /// The block that this user may run, and what is lost if it is the lesser one.
 fn allowed<'a>(session: &mut dyn Session, full: &'a Block, less: Option<&'a Block>) -> (&'a Block, Option<String>) {
     match (session.query(statement(&full.text), &[]), less) {
@@ -225,6 +246,7 @@ fn read(rows: &Rows) -> impl Iterator<Item = Row> + '_ {
             event: text("event"),
             activity: rows.get(at, "activity").map(Activity::of),
             thread: number("thread"),
+            process: number("process"),
         }
     })
 }
@@ -371,6 +393,7 @@ mod tests {
             event: "Commit".into(),
             activity,
             thread: Some(1),
+            process: None,
         };
         let seen = |activity, idle, stood, number: libc::c_long, file: &'static str| {
             let call = Call::read(&format!("{number} 0x5 0x1")).unwrap();

@@ -62,8 +62,8 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
             next.gain.map_or(Cell::Empty, |gain| percent(gain - 1.0)),
         ]);
     }
-    let how = "The gain is Amdahl's law on the share of the time; of one-thread, client and network up to where the processors are used \
-               up. Memory bandwidth is not measured.";
+    let how = "The gain is Amdahl's law on the share of the time; with I/O goes its part of the kernel's work and of waiting for \
+               processors. Of one-thread, client and network it ends where the processors are used up. Memory bandwidth is not measured.";
     table.remarks.push(language.phrase(how));
     std::iter::once(Block::Table(table)).chain(tried).collect()
 }
@@ -74,7 +74,8 @@ pub fn times(language: Language, result: &TestResult) -> Vec<Block> {
     let jobs = sampled.map(|waits| {
         let whole = "Time of the jobs (jobs x window)";
         let mut table = parts(language, "time of jobs", whole, &time_model::of_jobs(result, waits));
-        if let Some(waited) = time_model::waiting_for_processor_s(result).filter(|seconds| *seconds > 0.0) {
+        let differs = |seconds: &f64| waits.processors.is_none() && *seconds > 0.0;
+        if let Some(waited) = time_model::waiting_for_processor_s(result).filter(differs) {
             let text =
                 "Of the time at work the processors account for all but {seconds} s, in which sessions waited for one.";
             table.remarks.push(language.say(text, &[("seconds", &language.number(waited, RATE))]));
@@ -118,7 +119,13 @@ pub fn events(language: Language, result: &TestResult) -> Vec<Block> {
     let of_jobs: Vec<&EventCount> = waits.of_jobs().collect();
     let of_server: Vec<&EventCount> = waits.of_server().collect();
     let mut jobs = event_table(language, "events of jobs", &of_jobs, (waits, result.window_s));
-    jobs.remarks = vec![how_sampled(language, waits)];
+    let exact = match waits.processors {
+        Some(_) => {
+            "Time on processors and waiting for one is the kernel's account of each session; the waits that samples saw share the rest."
+        }
+        None => "Time on processors is an estimate, too: the kernel's account of the sessions cannot be had here.",
+    };
+    jobs.remarks = vec![how_sampled(language, waits), language.phrase(exact)];
     jobs.remarks.extend(waits.missing.iter().map(|line| language.phrase(line)));
     let server = event_table(language, "events of the server", &of_server, (waits, result.window_s));
     let is_full = |table: &Table| !table.rows.is_empty();
@@ -143,21 +150,22 @@ fn how_sampled(language: Language, waits: &Waits) -> String {
 fn event_table(language: Language, name: &str, counts: &[&EventCount], (waits, window_s): (&Waits, f64)) -> Table {
     let heads = [("Event", ""), ("Class", ""), ("Activity", ""), ("Time", "s"), ("Sessions", ""), ("Share", "%")];
     let mut table = table(language, name, &heads);
-    let figures = |samples: u64, share: f64| {
-        let seconds = Cell::plain(waits.seconds(samples, window_s));
-        [seconds, Cell::plain(samples as f64 / waits.samples as f64), percent(share)]
+    let figures = |weight: f64, share: f64| {
+        let seconds = Cell::plain(waits.seconds(weight, window_s));
+        [seconds, Cell::plain(weight / waits.samples as f64), percent(share)]
     };
     for count in counts.iter().take(TOP) {
         let event = &count.event;
         let texts = [&event.name, &event.class].map(Cell::text);
         let activity = Cell::text(language.phrase(event.activity.name()));
-        table.rows.push(texts.into_iter().chain([activity]).chain(figures(count.samples, count.share)).collect());
+        table.rows.push(texts.into_iter().chain([activity]).chain(figures(waits.weight(count), count.share)).collect());
     }
     let others = &counts[counts.len().min(TOP)..];
     if !others.is_empty() {
-        let (samples, share) = others.iter().fold((0, 0.0), |(n, share), one| (n + one.samples, share + one.share));
+        let (weight, share) =
+            others.iter().fold((0.0, 0.0), |(all, share), one| (all + waits.weight(one), share + one.share));
         let texts = [Cell::text(language.phrase("others")), Cell::Empty, Cell::Empty];
-        table.rows.push(texts.into_iter().chain(figures(samples, share)).collect());
+        table.rows.push(texts.into_iter().chain(figures(weight, share)).collect());
     }
     table
 }

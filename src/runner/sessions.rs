@@ -10,7 +10,13 @@ use std::time::{Duration, Instant};
 use rustix::thread::ClockId;
 
 use super::gate::Gate;
-use crate::model::{Event, EventCount, IoCount, IoKind, IoTimes, SamplerCost, Seen, SeriesPoint, Waits};
+use crate::model::{
+    Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, Seen, SeriesPoint, ThreadTime,
+    Waits,
+};
+
+/// Least share of the sessions' time that the kernel's account of processors must cover.
+const COUNTED: f64 = 0.5;
 
 /// Where samples come from.
 pub trait SessionSource: Send {
@@ -21,6 +27,8 @@ pub trait SessionSource: Send {
     /// # Errors
     /// Why nothing can be seen any more, as one line.
     fn look(&mut self, jobs: &[u32]) -> Result<Vec<Seen>, String>;
+    /// What the kernel has counted so far of sessions of the last look; empty where that is not known.
+    fn times(&mut self) -> Vec<ThreadTime>;
     /// Processor time that its session has used in the server, if it can be read.
     fn server_cpu_s(&self) -> Option<f64>;
     /// What it cannot see, and why.
@@ -56,6 +64,9 @@ struct Sample {
     at: Vec<(usize, u32)>,
     /// Of the device; empty where they are not known.
     io: IoCounts,
+    /// Of the threads of sessions of jobs, and when that was read.
+    times: Vec<ThreadTime>,
+    times_s: f64,
 }
 
 /// Samples from the opening of `gate` until `ended` is closed; `jobs` gives the numbers of the sessions that count.
@@ -81,7 +92,8 @@ pub fn sample(
                     log.io_missing = Some(why);
                     IoCounts::new()
                 });
-                log.samples.push(Sample { io, ..sample });
+                let (times, times_s) = (source.times(), opened_at.elapsed().as_secs_f64());
+                log.samples.push(Sample { io, times, times_s, ..sample });
             }
             Err(why) => {
                 log.missing.push(why);
@@ -145,20 +157,24 @@ impl SessionLog {
             return None;
         }
         let inside: Vec<&Sample> = self.between(open_s, close_s).collect();
-        let mut waits = Waits {
+        let idle = inside.iter().map(|sample| u64::from(sample.idle)).sum();
+        let events = self.counts(&inside);
+        let of_jobs = events.iter().filter(|count| !count.event.background).map(|count| count.samples);
+        let sessions = idle + of_jobs.sum::<u64>();
+        let waits = Waits {
             period_s: self.period_s,
             samples: inside.len() as u64,
             due: ((close_s - open_s) / self.period_s) as u64,
-            idle: inside.iter().map(|sample| u64::from(sample.idle)).sum(),
-            events: self.counts(&inside),
+            sessions,
+            idle,
+            events,
             cost: self.cost,
             missing: self.missing.clone(),
             io: io_times(&inside),
             io_missing: self.io_missing.clone(),
-            ..Waits::default()
+            processors: counted(&inside, sessions, close_s - open_s),
         };
-        waits.sessions = waits.idle + waits.of_jobs().map(|count| count.samples).sum::<u64>();
-        Some(waits)
+        Some(shared(waits))
     }
 
     fn between(&self, from_s: f64, to_s: f64) -> impl Iterator<Item = &Sample> {
@@ -170,34 +186,54 @@ impl SessionLog {
         for (index, count) in samples.iter().flat_map(|sample| &sample.at) {
             totals[*index] += u64::from(*count);
         }
-        let all = |background: bool| -> u64 {
-            self.events.iter().zip(&totals).filter(|(event, _)| event.background == background).map(|(_, n)| n).sum()
-        };
-        let (of_jobs, of_server) = (all(false), all(true));
-        let count = |(event, samples): (&Event, &u64)| EventCount {
-            event: event.clone(),
-            samples: *samples,
-            share: *samples as f64 / if event.background { of_server } else { of_jobs }.max(1) as f64,
-        };
-        let mut counts: Vec<EventCount> = self.events.iter().zip(&totals).map(count).collect();
-        counts.retain(|count| count.samples > 0);
-        counts.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.event.cmp(&b.event)));
-        counts
+        let count = |(event, samples)| EventCount { event, samples, share: 0.0 };
+        let counts = self.events.iter().cloned().zip(totals).map(count);
+        counts.filter(|count| count.samples > 0).collect()
     }
 
     /// Gives each point of a series the mean number of sessions of jobs at each class.
     pub fn spread(&self, points: &mut [SeriesPoint]) {
         for point in points {
-            let samples: Vec<&Sample> = self.between(point.t_s - point.interval_s, point.t_s).collect();
-            for (index, count) in samples.iter().flat_map(|sample| &sample.at) {
-                let event = &self.events[*index];
-                if !event.background {
-                    *point.sessions.entry(event.class.clone()).or_insert(0.0) +=
-                        f64::from(*count) / samples.len() as f64;
-                }
+            let from_s = point.t_s - point.interval_s;
+            let Some(waits) = self.waits(from_s, point.t_s).filter(|waits| waits.samples > 0) else { continue };
+            for count in waits.of_jobs() {
+                *point.sessions.entry(count.event.class.clone()).or_insert(0.0) +=
+                    waits.weight(count) / waits.samples as f64;
             }
         }
     }
+}
+
+/// What the kernel counted of the sessions that were seen; none if that is less than half of their time.
+fn counted(samples: &[&Sample], sessions: u64, window_s: f64) -> Option<ProcessorTime> {
+    let readings = samples.iter().map(|sample| (sample.times_s, sample.times.as_slice()));
+    let seen_s = sessions as f64 / samples.len().max(1) as f64 * window_s.min(span_s(samples));
+    ProcessorTime::between(readings).filter(|processors| processors.of_s >= COUNTED * seen_s)
+}
+
+fn span_s(samples: &[&Sample]) -> f64 {
+    samples.first().zip(samples.last()).map_or(0.0, |(first, last)| last.times_s - first.times_s)
+}
+
+/// With the shares of the events, and work among them also if no sample met it.
+fn shared(mut waits: Waits) -> Waits {
+    if waits.processors.is_some() && !waits.of_jobs().any(|count| count.event.activity == Activity::Cpu) {
+        let event = Event { class: "CPU".into(), name: "CPU".into(), activity: Activity::Cpu, background: false };
+        waits.events.push(EventCount { event, samples: 0, share: 0.0 });
+    }
+    let mut weighed: Vec<(f64, EventCount)> =
+        waits.events.iter().map(|count| (waits.weight(count), count.clone())).collect();
+    weighed.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.event.cmp(&other.event)));
+    let all = |background: bool| -> f64 {
+        weighed.iter().filter(|(_, count)| count.event.background == background).map(|(weight, _)| weight).sum()
+    };
+    let (of_jobs, of_server) = (all(false), all(true));
+    let with_share = |(weight, count): (f64, EventCount)| {
+        let all = if count.event.background { of_server } else { of_jobs };
+        EventCount { share: if all > 0.0 { weight / all } else { 0.0 }, ..count }
+    };
+    waits.events = weighed.into_iter().map(with_share).collect();
+    waits
 }
 
 /// Service times of each kind of I/O between the first of these samples and the last.
@@ -213,7 +249,6 @@ fn io_times(samples: &[&Sample]) -> Vec<IoTimes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Activity;
 
     fn event(class: &str, background: bool) -> Seen {
         let activity = Activity::Other;
@@ -230,6 +265,9 @@ mod tests {
         fn look(&mut self, jobs: &[u32]) -> Result<Vec<Seen>, String> {
             assert_eq!(jobs, [7]);
             self.0.next().ok_or_else(|| "gone".to_string())
+        }
+        fn times(&mut self) -> Vec<ThreadTime> {
+            Vec::new()
         }
         fn server_cpu_s(&self) -> Option<f64> {
             None

@@ -320,6 +320,7 @@ fn waits(jobs: u32) -> Waits {
             IoTimes { kind: IoKind::Sync, ios: 1400, mean_us: Some(1480.0), slices: 70, buckets: vec![(2000.0, 1400)] },
         ],
         io_missing: None,
+        processors: None,
     }
 }
 

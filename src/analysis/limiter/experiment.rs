@@ -1,7 +1,7 @@
 //! The next experiment for a cause, and what it should bring. Pure.
 
-use super::{Cause, Limiter, share_of, usable_processors, used_processors};
-use crate::model::{Drive, Explained, ForecastOutcome, Sentence, TestResult};
+use super::{Cause, Limiter, around_waits, seen, share_of, usable_processors, used_processors};
+use crate::model::{Activity, Drive, Explained, ForecastOutcome, Sentence, TestResult};
 use crate::stats::{median, summary::median_interval};
 
 /// A gain of so many times the one foretold still agrees with a forecast without an interval, and one of the inverse of it: shares of
@@ -39,36 +39,55 @@ pub struct Forecast {
     pub span: Option<(f64, f64)>,
 }
 
-/// The time of the jobs that a trial without the change shows.
+/// The time of the jobs that a trial without the change shows, in shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeShares {
-    /// Share that the cause takes.
+    /// The cause takes this.
     pub cause: f64,
-    /// Share in which the database worked in the kernel: if the cause is I/O, some or all of that goes with it.
-    pub kernel: f64,
+    /// With it goes this in all: at the least, as expected, and at the most.
+    pub goes: [f64; 3],
 }
 
 impl TimeShares {
     /// Of a test; none where the time of the cause is not known.
     pub fn of(result: &TestResult, cause: Cause) -> Option<TimeShares> {
-        let is_io = matches!(cause, Cause::LogSync | Cause::Read | Cause::DataWrite | Cause::Network);
-        let kernel_s = result.window_counters.get("server_cpu_sys_s").filter(|_| is_io).unwrap_or(0.0);
-        let kernel = kernel_s / (f64::from(result.jobs) * result.window_s);
-        Some(TimeShares { cause: share_of(result, cause)?, kernel })
+        share_of(result, cause).map(|share| TimeShares::with(result, cause, share))
+    }
+
+    /// With I/O goes what surrounds it. Where the kernel counted the processors of the sessions: of its own work and of the time in
+    /// which they waited for one after a wait the part that the cause has of all waits; at the least none of that waiting. At the most
+    /// all of both, and of the waits for the client what our process did not work in: processors that never rest wake nobody late.
+    /// Elsewhere at the most what the whole database worked in the kernel.
+    fn with(result: &TestResult, cause: Cause, share: f64) -> TimeShares {
+        let whole_s = f64::from(result.jobs) * result.window_s;
+        let worked = |counter| result.window_counters.get(counter).unwrap_or(0.0) / whole_s;
+        let goes = match around_waits(result).filter(|_| cause.is_io()) {
+            Some(around) => {
+                let waits = 1.0 - seen(result, Activity::Cpu).unwrap_or(0.0);
+                let part = if waits > 0.0 { (share / waits).min(1.0) } else { 0.0 };
+                let late = (around.at_rest - worked("self_cpu_s")).max(0.0);
+                let with = |kernel: f64, queued: f64| share + kernel * around.kernel + queued * around.queued;
+                [with(part, 0.0), with(part, part), with(1.0, 1.0) + late]
+            }
+            None if cause.is_io() => [share, share, share + worked("server_cpu_sys_s")],
+            None => [share; 3],
+        };
+        TimeShares { cause: share, goes: goes.map(|share| share.min(1.0)) }
     }
 }
 
 /// The gain that is foretold from all trials before the change: the samples of one test alone say too little of a cause that takes
-/// nearly all of its time. Its interval goes from what the least share brings to what the largest does if the kernel's work goes, too
-/// (medians of the trials, by the sign test).
+/// nearly all of its time. Its interval goes from what the least that goes with the cause brings to what the most does (medians of the
+/// trials, by the sign test).
 pub fn forecast(result: &TestResult, limiter: &Limiter, trials: &[TimeShares]) -> Option<Forecast> {
-    let gain = |share: Option<f64>| experiment(result, &Limiter { share, ..limiter.clone() }).gain;
-    let shares: Vec<f64> = trials.iter().map(|trial| trial.cause).collect();
-    let with_kernel: Vec<f64> = trials.iter().map(|trial| (trial.cause + trial.kernel).min(1.0)).collect();
-    let ends = median_interval(&shares).zip(median_interval(&with_kernel));
-    let span = ends.and_then(|((least, _), (_, most))| gain(Some(least)).zip(gain(Some(most))));
+    let gain = |goes: f64| with_share(result, limiter, Some(goes)).gain;
+    let [least, expected, most] =
+        [0, 1, 2].map(|which| trials.iter().map(|trial| trial.goes[which]).collect::<Vec<f64>>());
+    let ends = median_interval(&least).zip(median_interval(&most));
+    let span = ends.and_then(|((least, _), (_, most))| gain(least).zip(gain(most)));
     let ordered = span.map(|(a, b)| (a.min(b), a.max(b)));
-    Some(Forecast { gain: gain(median(&shares).or(limiter.share))?, span: ordered })
+    let foretold = median(&expected).map_or_else(|| experiment(result, limiter).gain, gain);
+    Some(Forecast { gain: foretold?, span: ordered })
 }
 
 /// Whether what was measured agrees with what was foretold: if the interval of the measured ratio lies within the forecast's (if it
@@ -133,14 +152,20 @@ pub fn told(explained: &Explained) -> Sentence {
     }
 }
 
-/// The next experiment for a cause of a test. Its gain is Amdahl's law: a part `p` of the jobs' time that shrinks to `r` of itself
-/// makes 1 / (1 - p + p r) of the throughput, but no more than until the processors that the jobs can use are used up. Where
-/// I/O goes, the work of processors for it goes, too: such gains have no end there.
+/// The next experiment for a cause of a test, with what it should bring: with I/O goes what surrounds it.
 pub fn experiment(result: &TestResult, limiter: &Limiter) -> Experiment {
-    let amdahl = |left: f64| limiter.share.map(|share| 1.0 / (1.0 - share.min(0.99) * (1.0 - left)));
+    let goes = limiter.share.map(|share| TimeShares::with(result, limiter.cause, share).goes[1]);
+    with_share(result, limiter, goes)
+}
+
+/// The experiment if this share of the jobs' time goes. Its gain is Amdahl's law: a part `p` that shrinks to `r` of itself makes
+/// 1 / (1 - p + p r) of the throughput, but no more than until the processors that the jobs can use are used up. Where
+/// I/O goes, the work of processors for it goes, too: such gains have no end there.
+fn with_share(result: &TestResult, limiter: &Limiter, goes: Option<f64>) -> Experiment {
+    let amdahl = |left: f64| goes.map(|share| 1.0 / (1.0 - share.min(0.99) * (1.0 - left)));
     let half = half_the_jobs(result);
     let halved =
-        (Action::of_jobs(result.jobs, half, "there is no smaller number of jobs"), gain_of_half(limiter, result, half));
+        (Action::of_jobs(result.jobs, half, "there is no smaller number of jobs"), gain_of_half(goes, result, half));
     let more = result.jobs + parts(result);
     let (change, (action, gain)) = match limiter.cause {
         Cause::Cpu => ("twice the processors", (beyond("the machine has no others"), amdahl(0.5))),
@@ -186,9 +211,9 @@ fn half_the_jobs(result: &TestResult) -> u32 {
 }
 
 /// Jobs that wait for one another do no work: with fewer of them only what is missing to those that do is lost.
-fn gain_of_half(limiter: &Limiter, result: &TestResult, half: u32) -> Option<f64> {
+fn gain_of_half(share: Option<f64>, result: &TestResult, half: u32) -> Option<f64> {
     let left = f64::from(half) / f64::from(result.jobs);
-    limiter.share.map(|share| (left / (1.0 - share).max(1e-9)).min(1.0))
+    share.map(|share| (left / (1.0 - share).max(1e-9)).min(1.0))
 }
 
 /// By how much the use of processors can grow: those of all jobs if more of them work, at least one.
@@ -201,6 +226,7 @@ fn headroom(result: &TestResult) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::analysis::fixture;
+    use crate::model::ProcessorTime;
 
     fn gain(cause: Cause, share: f64, result: &TestResult) -> f64 {
         experiment(result, &Limiter { cause, share: Some(share), evidence: Sentence::default() }).gain.unwrap()
@@ -223,7 +249,8 @@ mod tests {
         let result = fixture::result();
         let limiter = Limiter { cause: Cause::LogSync, share: Some(0.98), evidence: Sentence::default() };
         let foretold = |shares: &[f64]| {
-            let trials: Vec<TimeShares> = shares.iter().map(|&cause| TimeShares { cause, kernel: 0.1 }).collect();
+            let trials: Vec<TimeShares> =
+                shares.iter().map(|&cause| TimeShares { cause, goes: [cause, cause, cause + 0.1] }).collect();
             forecast(&result, &limiter, &trials).unwrap()
         };
         let few = foretold(&[0.5, 0.9, 0.75]);
@@ -238,8 +265,25 @@ mod tests {
         let mut result = fixture::result(); // 10 s, 2 jobs
         result.window_counters = fixture::counters(&[("server_cpu_sys_s", 4.0)]);
         result.waits = Some(crate::model::Waits { samples: 10, sessions: 20, ..Default::default() });
-        let kernel = |cause| TimeShares::of(&result, cause).unwrap().kernel;
-        assert_eq!((kernel(Cause::LogSync), kernel(Cause::RowLock)), (0.2, 0.0));
+        let goes = |result: &TestResult, cause| TimeShares::of(result, cause).unwrap().goes;
+        assert_eq!((goes(&result, Cause::LogSync), goes(&result, Cause::RowLock)), ([0.0, 0.0, 0.2], [0.0; 3]));
+        // As the kernel counted it: half of the time is work or waiting for a processor; three of four other samples are of the log.
+        let event = |activity, samples| crate::model::EventCount {
+            event: crate::model::Event { class: "c".into(), name: "n".into(), activity, background: false },
+            samples,
+            share: 0.0,
+        };
+        let waits = result.waits.as_mut().unwrap();
+        waits.processors = Some(ProcessorTime { of_s: 20.0, user_s: 2.0, kernel_s: 6.0, queued_s: 2.0 });
+        waits.events = vec![event(Activity::Cpu, 12), event(Activity::LogSync, 6), event(Activity::Latch, 2)];
+        let shares = TimeShares::of(&result, Cause::LogSync).unwrap();
+        assert!((shares.cause - 0.375).abs() < 1e-9, "{shares:?}");
+        for (found, expected) in shares.goes.iter().zip([0.6, 0.675, 0.775]) {
+            assert!((found - expected).abs() < 1e-9, "{shares:?}");
+        }
+        assert_eq!(goes(&result, Cause::Latch), [0.125; 3]);
+        let limiter = Limiter { cause: Cause::LogSync, share: Some(0.375), evidence: Sentence::default() };
+        assert!((experiment(&result, &limiter).gain.unwrap() - 1.0 / 0.325).abs() < 1e-9);
     }
 
     #[test]
