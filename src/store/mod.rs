@@ -3,6 +3,7 @@
 //! `schema.sql` explains every column. `columns.rs` maps model types to rows by the
 //! declarations in `tables.rs`; the text form for moving runs between files is in `transfer.rs`.
 
+mod browse;
 mod columns;
 mod failure;
 mod open;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
+pub use browse::{Listed, Measured};
 pub use read::RunSummary;
 pub use transfer::{Counts, FORMAT_VERSION};
 pub use write::now;
@@ -55,6 +57,15 @@ impl Store {
     pub fn open_to_read(path: &Path) -> Result<Store> {
         must_exist(path)?;
         Ok(Store { connection: open::open_to_read(path)?, path: path.to_owned() })
+    }
+
+    /// Opens a results file that must exist, and writes nothing to it.
+    ///
+    /// # Errors
+    /// As [`Store::open_to_read`]; one of an older dbdyno is not brought up to date.
+    pub fn open_read_only(path: &Path) -> Result<Store> {
+        must_exist(path)?;
+        Ok(Store { connection: open::open_read_only(path)?, path: path.to_owned() })
     }
 
     /// The file.

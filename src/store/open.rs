@@ -59,6 +59,14 @@ pub fn open_to_read(path: &Path) -> Result<Connection> {
     if may_write(path) {
         return open(path);
     }
+    open_read_only(path)
+}
+
+/// Opens a file that is there, and writes nothing to it whoever may.
+///
+/// # Errors
+/// As [`open_to_read`], also if it is of an older dbdyno.
+pub fn open_read_only(path: &Path) -> Result<Connection> {
     let connection = read_only(path).map_err(|error| cannot_read(path, &error))?;
     connection.busy_timeout(BUSY).map_err(|error| explain(path, &error))?;
     // The first statement finds out whether the file and what lies beside it can be read.
@@ -135,11 +143,13 @@ fn newer_file(path: &Path, version: i32) -> Error {
 }
 
 fn older_file(path: &Path, version: i32) -> Error {
-    let what = format!(
-        "was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) and may not be written to bring it \
-         up to date"
-    );
-    Error::usage(place(path), what).advise("copy it to where you may write, and name the copy with --results")
+    let why = if may_write(path) { "and is only read here" } else { "and may not be written to bring it up to date" };
+    let what = format!("was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) {why}");
+    let advice = match may_write(path) {
+        true => "bring it up to date: 'dbdyno runs list --results FILE'",
+        false => "copy it to where you may write, and name the copy with --results",
+    };
+    Error::usage(place(path), what).advise(advice)
 }
 
 fn create(connection: &Connection) -> rusqlite::Result<()> {

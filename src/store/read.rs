@@ -27,7 +27,7 @@ pub struct RunSummary {
     pub tests: u64,
 }
 
-const LIST: &str = "SELECT id, name, target, engine, started_at, status, process, \
+pub(super) const LIST: &str = "SELECT id, name, target, engine, started_at, status, process, \
     (SELECT count(*) FROM test WHERE test.run_id = run.id), kind FROM run ORDER BY id";
 
 const LAST: &str = "SELECT max(id) FROM run";
@@ -161,10 +161,20 @@ impl Store {
     }
 
     /// The items of a table that `tail` selects by one number.
-    fn items<T: DeserializeOwned>(&self, table: &Table, tail: &str, key: i64) -> Result<Vec<T>> {
+    pub(super) fn items<T: DeserializeOwned>(&self, table: &Table, tail: &str, key: i64) -> Result<Vec<T>> {
+        self.items_by(table, tail, [key])
+    }
+
+    /// The items of a table that `tail` selects.
+    pub(super) fn items_by<T: DeserializeOwned>(
+        &self,
+        table: &Table,
+        tail: &str,
+        keys: impl Params,
+    ) -> Result<Vec<T>> {
         let mut statement =
             self.connection.prepare_cached(&table.select_sql(tail)).map_err(|error| self.explain(error))?;
-        let mut rows = statement.query([key]).map_err(|error| self.explain(error))?;
+        let mut rows = statement.query(keys).map_err(|error| self.explain(error))?;
         let mut items = Vec::new();
         while let Some(row) = rows.next().map_err(|error| self.explain(error))? {
             items.push(table.read(row).map_err(|what| self.damaged(what))?);
@@ -181,7 +191,7 @@ fn actual(stored: RunStatus, process: Option<&str>) -> RunStatus {
     }
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let stored: String = row.get(5)?;
     let process: Option<String> = row.get(6)?;
     let tests: i64 = row.get(7)?;
