@@ -20,6 +20,7 @@ pub mod plan;
 pub mod probe;
 pub mod report;
 pub mod runner;
+pub mod serve;
 pub mod server;
 pub mod sql;
 pub mod stats;

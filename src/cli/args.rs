@@ -126,6 +126,9 @@ pub enum Command {
     /// Watch an existing server at work: its rates beside what its platform was measured to do, and what comes first as the load
     /// grows (--format text|json)
     Monitor(Box<MonitorArgs>),
+    /// Show the results file as a local web site until Ctrl-C: runs, tests, comparisons, histories with their changes, a run
+    /// under way. It writes nothing
+    Serve(ServeArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
     /// Write the workloads of an engine as plain scripts for its own client
@@ -315,6 +318,21 @@ pub struct CapacityArgs {
     pub out: OutputArgs,
     #[command(flatten)]
     pub dress: DressArgs,
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Where to listen: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a token, in the environment
+    /// variable DBDYNO_TOKEN or a file
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8433")]
+    pub listen: Listen,
+    /// File with the token that readers must know
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Language of the pages: en or de
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    pub language: Language,
 }
 
 /// What is made anew for each block.

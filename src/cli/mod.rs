@@ -67,6 +67,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Capacity(args) => commands::capacity::capacity(&context, &args),
         Command::Compare(args) => commands::compare::compare(&context, &args),
         Command::Monitor(args) => commands::monitor::monitor(&context, &args),
+        Command::Serve(args) => commands::serve::serve(&context, &args),
         Command::Overhead(args) => commands::overhead::overhead(&context, &args),
         Command::ExportSql(args) => commands::export_sql::export(&context, &args),
         Command::Server { what } => commands::server::server(&context, &what),

@@ -475,7 +475,7 @@ impl Table {
     }
 
     /// Leaves out the columns without any content.
-    pub(super) fn drop_empty_columns(&mut self) {
+    pub fn drop_empty_columns(&mut self) {
         let is_empty = |column: usize| self.rows.iter().all(|row| row[column] == Cell::Empty);
         let kept: Vec<bool> = (0..self.columns.len()).map(|column| !is_empty(column)).collect();
         let mut keep = kept.iter();

@@ -85,7 +85,7 @@ impl Store {
         let sql = format!(
             "WITH point AS (SELECT min(test.id) AS test_id, count(DISTINCT run_id) AS runs, {PLATFORM} AS platform, engine \
              FROM test JOIN run ON run.id = run_id WHERE kind = 'measured' \
-             GROUP BY engine, platform, workload, hash, drive, jobs ORDER BY runs DESC, test_id LIMIT {most}) \
+             GROUP BY engine, platform, workload, hash, params, drive, jobs ORDER BY runs DESC, test_id LIMIT {most}) \
              SELECT engine, platform, workload, workload_group, drive, jobs, kpm_unit, json_extract(rest, '$.chosen'), runs \
              FROM point JOIN test ON test.id = test_id ORDER BY runs DESC, test_id"
         );
@@ -114,6 +114,15 @@ impl Store {
     /// If the file cannot be read.
     pub fn tests_after(&self, run_id: i64, seq: u32) -> Result<Vec<Test>> {
         self.items_by(&TEST, "WHERE run_id = ?1 AND seq > ?2 ORDER BY seq", (run_id, seq))
+    }
+
+    /// How many tests of a run are stored.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn count_tests(&self, run_id: i64) -> Result<usize> {
+        let found = self.ids("SELECT count(*) FROM test WHERE run_id = ?1", [run_id])?;
+        Ok(found.first().map_or(0, |count| count.unsigned_abs() as usize))
     }
 
     fn rows<T>(

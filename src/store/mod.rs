@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-pub use open::{APPLICATION_ID, SCHEMA_VERSION};
 pub use browse::{Listed, Measured};
+pub use open::{APPLICATION_ID, SCHEMA_VERSION};
 pub use read::RunSummary;
 pub use transfer::{Counts, FORMAT_VERSION};
 pub use write::now;

@@ -166,12 +166,7 @@ impl Store {
     }
 
     /// The items of a table that `tail` selects.
-    pub(super) fn items_by<T: DeserializeOwned>(
-        &self,
-        table: &Table,
-        tail: &str,
-        keys: impl Params,
-    ) -> Result<Vec<T>> {
+    pub(super) fn items_by<T: DeserializeOwned>(&self, table: &Table, tail: &str, keys: impl Params) -> Result<Vec<T>> {
         let mut statement =
             self.connection.prepare_cached(&table.select_sql(tail)).map_err(|error| self.explain(error))?;
         let mut rows = statement.query(keys).map_err(|error| self.explain(error))?;

@@ -9,13 +9,18 @@ fn layers() -> Layers {
     let text = std::fs::read_to_string("ARCHITECTURE.md").unwrap();
     let section = text.split("## Layers").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
-    rows.map(|row| {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let imports = cells[2].split(',').map(str::trim).filter(|name| !name.is_empty());
-        (cells[1].to_string(), imports.map(String::from).collect())
-    })
-    .collect()
+    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>()).collect::<Vec<_>>();
+    let all = || cells.iter().map(|cells| cells[1]).filter(|name| *name != ALL_BELOW).collect::<Vec<_>>();
+    let row = |cells: &Vec<&str>| {
+        let named = || cells[2].split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        let imports = if cells[2] == "all" { all() } else { named() };
+        (cells[1].to_string(), imports.into_iter().map(String::from).collect())
+    };
+    cells.iter().map(row).collect()
 }
+
+/// The uppermost module, whose row says `all`: the others are below it.
+const ALL_BELOW: &str = "cli";
 
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

@@ -53,7 +53,16 @@ pub struct Browser {
 }
 
 impl Browser {
+    /// Without any network.
     pub fn start() -> Browser {
+        let mut browser = Browser::online();
+        let offline = json!({"offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
+        browser.call("Network.emulateNetworkConditions", offline);
+        browser
+    }
+
+    /// One that may ask servers.
+    pub fn online() -> Browser {
         let profile = crate::support::directory();
         // The protocol is spoken over the file descriptors 3 and 4.
         let line = format!("exec chromium {FLAGS} --user-data-dir={} about:blank 3<&0 4>&1", profile.path().display());
@@ -74,8 +83,6 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             self.call(&format!("{domain}.enable"), json!({}));
         }
-        let offline = json!({"offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1});
-        self.call("Network.emulateNetworkConditions", offline);
     }
 
     /// Calls a method and waits for its answer; events that come before are kept.
@@ -107,18 +114,28 @@ impl Browser {
 
     /// Opens a file, waits until it is loaded, and lets every chart be drawn.
     pub fn open(&mut self, file: &Path, view: View) {
-        self.events.clear();
+        self.open_url(&format!("file://{}", file.display()), view);
+        self.evaluate("dispatchEvent(new Event('beforeprint'))");
+    }
+
+    /// Opens a page and waits until it is loaded.
+    pub fn open_url(&mut self, url: &str, view: View) {
         let metrics =
             json!({"width": view.width, "height": view.height, "deviceScaleFactor": 1, "mobile": view.is_mobile});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = json!([{"name": "prefers-color-scheme", "value": view.scheme}]);
         self.call("Emulation.setEmulatedMedia", json!({"features": scheme}));
-        self.call("Page.navigate", json!({"url": format!("file://{}", file.display())}));
+        self.loads(|browser| drop(browser.call("Page.navigate", json!({"url": url}))));
+    }
+
+    /// Waits until the page is loaded that an act leads to.
+    pub fn loads(&mut self, act: impl FnOnce(&mut Browser)) {
+        self.events.clear();
+        act(self);
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.read();
             self.events.push(event);
         }
-        self.evaluate("dispatchEvent(new Event('beforeprint'))");
     }
 
     /// The value of an expression; a promise is awaited.

@@ -49,6 +49,7 @@ mod reports;
 mod resume;
 mod runner;
 mod scale;
+mod serve;
 mod servers;
 mod sessions;
 mod sizes;

@@ -16,6 +16,7 @@ pub mod overhead;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod serve;
 pub mod server;
 pub mod show;
 pub mod show_suite;

@@ -3,20 +3,18 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use crate::analysis::noise;
 use crate::analysis::price::PriceList;
 use crate::cli::args::{DressArgs, ReportArgs};
 use crate::cli::commands::{campaign, catalogue};
 use crate::cli::context::Context;
 use crate::cli::paths::command_line;
 use crate::cli::{file, out, pdf};
-use crate::engine;
 use crate::error::{Error, Result, quote};
-use crate::model::{RunKind, RunRecord};
 use crate::report::dress::{self, Brand, BrandFile, Texts};
 use crate::report::format::html::Html;
 use crate::report::format::{Color, FORMATS, Format, Options, Rendered};
-use crate::report::{Document, Input, Language, OF_CAMPAIGNS, REPORTS, Report, RunTests, Subject, price};
+use crate::report::{Document, Input, Language, OF_CAMPAIGNS, REPORTS, Report, Subject, price};
+use crate::serve::stored::{self, Chosen};
 
 /// Characters per line of a text in a file.
 const FILE_WIDTH: usize = 120;
@@ -82,12 +80,6 @@ fn read_price(path: &Path) -> Result<PriceList> {
     PriceList::parse(&text).map_err(|(offset, what)| {
         Error::usage(file::line_of(path, &text, offset), what).advise("docs/price.md shows the form")
     })
-}
-
-/// A run, or one test of it.
-struct Chosen {
-    run: String,
-    test: Option<u32>,
 }
 
 /// The runs asked for, `RUN:SEQ` and `--test N` taken apart; the last run if none is.
@@ -276,33 +268,8 @@ pub fn load(context: &Context, runs: &[String], seconds: bool) -> Result<Input> 
     load_chosen(context, &runs.iter().map(whole).collect::<Vec<_>>(), seconds)
 }
 
-/// The calibrations of the results file, oldest first.
-///
-/// # Errors
-/// If it cannot be read.
-fn calibrations(context: &Context) -> Result<Vec<RunTests>> {
-    let store = context.store_to_read()?;
-    let runs = store.runs()?.into_iter().filter(|run| run.kind == RunKind::Measured);
-    let runs = runs.map(|run| store.run(&run.id.to_string())).collect::<Result<Vec<_>>>()?;
-    let read = |run: RunRecord| Ok(RunTests { tests: store.figures(run.id)?, run });
-    runs.into_iter().filter(noise::is_calibration).map(read).collect()
-}
-
 fn load_chosen(context: &Context, chosen: &[Chosen], seconds: bool) -> Result<Input> {
-    let store = context.store_to_read()?;
-    let runs = chosen.iter().map(|chosen| {
-        let run = store.run(&chosen.run)?;
-        let tests = match chosen.test {
-            Some(seq) => vec![store.test_of(run.id, seq)?],
-            None if seconds => store.tests(run.id)?,
-            None => store.figures(run.id)?,
-        };
-        Ok(RunTests { run, tests }.ordered())
-    });
-    let runs = runs.collect::<Result<Vec<_>>>()?;
-    let (catalog, key_settings) = (context.catalog()?, engine::key_settings());
-    let (groups, licences, calibrations) = (catalog.groups().to_vec(), catalog.publishing(), calibrations(context)?);
-    Ok(Input { runs, groups, licences, key_settings, calibrations, command: command_line(), ..Input::default() })
+    stored::input(&context.store_to_read()?, &context.catalog()?, chosen, seconds, command_line())
 }
 
 /// Width and colours, for a file or the terminal.

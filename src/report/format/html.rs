@@ -16,13 +16,15 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::escape::escaped;
 use super::{Format, Options, Rendered};
 use crate::error::{Result, visible};
+use crate::report::Language;
 use crate::report::document::{Block, Code, Document, Section};
 
 /// `--format html`.
 pub struct Html;
 
-const STYLE: &str = include_str!("../../../assets/report.css");
-const SCRIPT: &str = include_str!("../../../assets/report.js");
+/// Style of the pages, and the script that sorts their tables.
+pub const STYLE: &str = include_str!("../../../assets/report.css");
+pub const SCRIPT: &str = include_str!("../../../assets/report.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 /// A page with more sections has a table of contents.
 const FEW_SECTIONS: usize = 4;
@@ -66,6 +68,44 @@ impl Format for Html {
         };
         Ok(Rendered::Text(page.into_string()))
     }
+}
+
+/// What a page of a web site has that a file has not.
+pub struct Frame<'a> {
+    pub language: Language,
+    pub title: &'a str,
+    /// Files of the site.
+    pub styles: &'a [&'a str],
+    pub scripts: &'a [&'a str],
+    /// Seconds after which a reader without scripts asks again; none: never.
+    pub refresh_s: Option<u32>,
+    /// Above the content.
+    pub top: Markup,
+}
+
+/// A page of a web site: style and scripts are files of the site.
+pub fn framed(frame: &Frame<'_>, content: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE) "\n"
+        html lang=(frame.language.tag()) { "\n"
+            head { "\n"
+                meta charset="utf-8"; "\n"
+                meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
+                title { (visible(frame.title)) } "\n"
+                @for style in frame.styles { link rel="stylesheet" href=(style); "\n" }
+                link rel="icon" href="/icon.svg"; "\n"
+                @for script in frame.scripts { script src=(script) defer {} "\n" }
+                @if let Some(seconds) = frame.refresh_s { noscript { meta http-equiv="refresh" content=(seconds); } "\n" }
+            } "\n"
+            body { "\n" (frame.top) (content) } "\n"
+        } "\n"
+    };
+    page.into_string()
+}
+
+/// The content of a document, for a page of a web site.
+pub fn content(document: &Document) -> Markup {
+    body(&escaped(document, visible))
 }
 
 /// The design of the document, if it has one; else its sections.

@@ -216,6 +216,8 @@ fn ticks(axis: &Axis, values: impl Iterator<Item = f64>) -> Vec<f64> {
     let most = values.iter().copied().fold(f64::MIN, f64::max);
     let least = values.iter().copied().filter(|value| *value > 0.0).fold(f64::MAX, f64::min);
     match axis.scale {
+        // Numbers of things have no halves.
+        Scale::Linear if axis.unit.is_none() => steps(most).into_iter().filter(|step| step.fract() == 0.0).collect(),
         Scale::Linear => steps(most),
         Scale::Log2 => powers(2.0, least, most),
         Scale::Log10 => powers(10.0, least, most),

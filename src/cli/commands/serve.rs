@@ -1,0 +1,66 @@
+//! `serve`: the results file as a local web site, until it is interrupted.
+
+use std::io::Read;
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+use crate::cli::args::ServeArgs;
+use crate::cli::context::Context;
+use crate::cli::{file, out, paths};
+use crate::error::{Error, Result};
+use crate::serve::{self, Site, Token};
+
+/// Holds the token, unless a file does.
+const TOKEN: &str = "DBDYNO_TOKEN";
+
+/// Serves until Ctrl-C, which is its usual end.
+///
+/// # Errors
+/// No results file; nobody can listen there; an address of the network without a token.
+pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
+    context.text_only()?;
+    let address = args.listen.0;
+    let token = token(args)?;
+    if token.is_none() && !address.ip().is_loopback() {
+        return Err(Error::usage("--listen", format!("{address} can be reached from the network"))
+            .advise(format!("set {TOKEN} or give --token-file FILE ({})", Token::rule())));
+    }
+    let results = paths::results_file(context.global.results.as_ref());
+    let has_token = token.is_some();
+    let site = Site::new(results, context.catalog()?, args.language, token)?;
+    let mut end = end()?;
+    serve::listen(site, address)?;
+    out::print(&told(address, has_token))?;
+    end.read(&mut [0]).map(drop).map_err(|error| Error::target("signals", error.to_string()))
+}
+
+/// `http://127.0.0.1:8433/`, and how to come in.
+fn told(address: SocketAddr, has_token: bool) -> String {
+    let how = if has_token { "?token=..., with your token, once" } else { "" };
+    format!("http://{address}/{how}")
+}
+
+/// From the file, else from the environment.
+fn token(args: &ServeArgs) -> Result<Option<Token>> {
+    let (place, text) = match &args.token_file {
+        Some(path) => (path.display().to_string(), Some(file::read_small(path, "for a token")?)),
+        None => (TOKEN.to_string(), std::env::var(TOKEN).ok().filter(|token| !token.is_empty())),
+    };
+    let short = || Error::usage(place.clone(), "is not a valid token").advise(Token::rule());
+    text.map(|text| Token::new(text.trim()).ok_or_else(short)).transpose()
+}
+
+/// Can be read once somebody ends us.
+fn end() -> Result<UnixStream> {
+    let listen = || -> std::io::Result<UnixStream> {
+        let (end, told) = UnixStream::pair()?;
+        for signal in [SIGINT, SIGTERM] {
+            pipe::register(signal, told.try_clone()?)?;
+        }
+        Ok(end)
+    };
+    listen().map_err(|error| Error::target("signals", error.to_string()))
+}

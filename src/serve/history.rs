@@ -1,0 +1,148 @@
+//! Which history is asked for: that of a workload with its parameters, at a number of jobs, on one engine and platform.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use oxhttp::model::{Body, Response};
+
+use super::Site;
+use super::pages::{Answer, Refused};
+use super::query::Query;
+use super::series::{self, Entry, History};
+use crate::analysis::ramp;
+use crate::model::{RunRecord, Test};
+use crate::report::document::Digits;
+use crate::report::format::html::content;
+use crate::store::{Measured, Store};
+
+/// The newest runs that a history is made of.
+const MOST_RUNS: u32 = 500;
+/// Histories to choose from.
+const MOST_LISTED: usize = 2_000;
+
+/// The history asked for, or those that there are.
+pub(super) fn page(site: &Site, query: &Query) -> Answer<Response<Body>> {
+    let Some(workload) = query.get("workload") else { return index(site) };
+    let number =
+        |text: String| Refused::wrong(site.language.say("'{text}' is not a number of jobs", &[("text", &text)]));
+    let jobs = query.number("jobs").map_err(number)?.unwrap_or(1);
+    let store = site.store()?;
+    let entries = entries(&store, workload, jobs)?;
+    let Some(newest) = newest(&entries, query) else {
+        return Err(Refused::missing(
+            site.phrase("No measured run has this workload with these parameters at so many jobs."),
+        ));
+    };
+    let history = History::of(&entries, newest);
+    let links = html! {
+        p.page.links { @for Entry { run, test, .. } in history.entries() {
+            a href={ "/run/" (run.id) "/test/" (test.seq()) } {
+                (site.language.say("run {run} test {test}", &[("run", &run.id.to_string()), ("test", &test.seq().to_string())]))
+            } " "
+        } }
+    };
+    let document = series::document(site.language, &history, site.catalog.effects());
+    let content = html! { div.history { (content(&document)) } (links) };
+    Ok(site.html(document.title, &content))
+}
+
+/// The tests of a workload at a number of jobs: of each run one for its repetitions; oldest run first.
+fn entries(store: &Store, workload: &str, jobs: u32) -> Answer<Vec<Entry>> {
+    let mut by_run: BTreeMap<i64, Vec<Test>> = BTreeMap::new();
+    for (run, test) in store.tests_of(workload, jobs, MOST_RUNS)? {
+        by_run.entry(run).or_default().push(test);
+    }
+    let mut entries = Vec::new();
+    for (run, tests) in by_run {
+        // The plan is most of it.
+        let run = RunRecord { plan: serde_json::Value::Null, ..store.run(&run.to_string())? };
+        let of_run: Vec<&Test> = tests.iter().collect();
+        let entry = |found: ramp::Repeated<'_>| Entry {
+            run: run.clone(),
+            test: found.test.clone(),
+            times: found.times,
+            fraction: found.known.ok().map(|interval| interval.of_mean()),
+        };
+        entries.extend(ramp::repeated(&of_run).into_iter().map(entry));
+    }
+    entries.sort_by(|a, b| (&a.run.started_at, a.run.id).cmp(&(&b.run.started_at, b.run.id)));
+    Ok(entries)
+}
+
+/// The newest test that is asked for: of those without parameters if none are given and there are some.
+fn newest<'a>(entries: &'a [Entry], query: &Query) -> Option<&'a Entry> {
+    let params: BTreeMap<String, String> = query.all("param").filter_map(param).collect();
+    let is = |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
+    let fits = |entry: &&Entry| {
+        is("engine", entry.run.engine.as_deref())
+            && is("platform", series::platform(&entry.run))
+            && is("drive", Some(entry.test.drive().name()))
+    };
+    let exact = entries.iter().rev().filter(fits).find(|entry| *entry.test.chosen() == params);
+    exact.or_else(|| entries.iter().rev().filter(fits).find(|_| params.is_empty()))
+}
+
+/// `name=value`.
+fn param(text: &str) -> Option<(String, String)> {
+    text.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()))
+}
+
+/// The history of what a test measures, on whatever platform is the newest; none of a publication.
+pub(super) fn link(test: &Test) -> Option<String> {
+    let jobs = test.measured()?.jobs;
+    Some(address(test.workload(), test.drive().name(), jobs, test.chosen(), []))
+}
+
+fn address<'a>(
+    workload: &str,
+    drive: &str,
+    jobs: u32,
+    chosen: &BTreeMap<String, String>,
+    more: impl IntoIterator<Item = (&'a str, String)>,
+) -> String {
+    let params = chosen.iter().map(|(name, value)| ("param", format!("{name}={value}")));
+    let which = [("workload", workload.to_string()), ("drive", drive.to_string()), ("jobs", jobs.to_string())];
+    format!("/history{}", Query::of(which.into_iter().chain(params).chain(more)).text())
+}
+
+/// The histories that there are.
+fn index(site: &Site) -> Answer<Response<Body>> {
+    let measured = site.store()?.measured(MOST_LISTED)?;
+    let heads = ["Workload", "Engine", "Platform", "Drive", "Jobs", "Unit", "Runs"];
+    let content = html! {
+        div.page { main { "\n"
+            h1 { (site.phrase("Histories")) } "\n"
+            p.about { (site.phrase("One figure over all runs of a platform, with the changes in it. Those of the most runs stand first.")) } "\n"
+            @if measured.is_empty() { p { (site.phrase("No run yet: measure something with 'dbdyno run'.")) } }
+            @else {
+                div.wide tabindex="0" role="region" aria-label=(site.phrase("Histories")) {
+                    table.sortable { "\n"
+                        thead { tr { @for (head, place) in heads.iter().zip(0..) {
+                            th scope="col" class=[[4, 6].contains(&place).then_some("number")] { (site.phrase(head)) }
+                        } } } "\n"
+                        tbody { @for point in &measured { (line(site, point)) "\n" } }
+                    }
+                }
+            }
+        } }
+    };
+    Ok(site.html(site.phrase("Histories"), &content))
+}
+
+fn line(site: &Site, point: &Measured) -> Markup {
+    let params: String = point.chosen.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let platform = point.platform.clone().unwrap_or_default();
+    let place = [("engine", point.engine.clone()), ("platform", platform.clone())];
+    let link = address(&point.workload, &point.drive, point.jobs, &point.chosen, place);
+    html! {
+        tr {
+            td { a href=(link) { (point.workload) (params) } }
+            td { (point.engine) }
+            td.text { @if platform.is_empty() { "-" } @else { (platform) } }
+            td { (site.phrase(&point.drive)) }
+            td.number { (point.jobs) }
+            td { (point.unit) }
+            td.number { (site.language.number(point.runs as f64, Digits::Decimals(0))) }
+        }
+    }
+}

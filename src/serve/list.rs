@@ -1,0 +1,186 @@
+//! The list of runs: found by what is known of them, ticked to be compared.
+
+use maud::{Markup, html};
+
+use super::Site;
+use super::pages::Answer;
+use super::query::Query;
+use crate::model::RunStatus;
+use crate::report::Language;
+use crate::report::document::Digits;
+use crate::store::Listed;
+
+/// Choices of the order, the first unless asked for.
+const ORDERS: [(&str, &str); 4] =
+    [("newest", "newest first"), ("oldest", "oldest first"), ("name", "by name"), ("tests", "most tests first")];
+const VERDICTS: [(&str, &str); 2] = [("valid", "all tests valid"), ("not", "some tests not valid")];
+const STATES: [RunStatus; 4] = [RunStatus::Finished, RunStatus::Running, RunStatus::Interrupted, RunStatus::Failed];
+
+/// The content of the page.
+pub(super) fn content(site: &Site, query: &Query) -> Answer<Markup> {
+    let all = site.store()?.listing()?;
+    let shown = sorted(all.iter().filter(|run| is_asked_for(run, query)).collect(), query.get("sort"));
+    let counts = [("shown", shown.len().to_string()), ("all", all.len().to_string())];
+    let counts = counts.each_ref().map(|(name, count)| (*name, count.as_str()));
+    Ok(html! {
+        div.page { main { "\n"
+            h1 { (site.phrase("Runs")) } "\n"
+            (filters(site, query, &all)) "\n"
+            p.about { (site.language.say("{shown} of {all} runs", &counts)) } "\n"
+            @if !shown.is_empty() { (runs(site.language, &shown)) }
+            @else if all.is_empty() { p { (site.phrase("No run yet: measure something with 'dbdyno run'.")) } }
+        } }
+    })
+}
+
+/// True if every filter fits.
+fn is_asked_for(listed: &Listed, query: &Query) -> bool {
+    let run = &listed.run;
+    let is = |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
+    let [valid, conditional, invalid] = listed.verdicts;
+    let fits = match query.get("verdict") {
+        Some("valid") => valid > 0 && conditional + invalid == 0,
+        Some("not") => conditional + invalid > 0,
+        _ => true,
+    };
+    let texts = [run.name.as_deref().unwrap_or_default(), &run.target, &listed.suite, &run.id.to_string()];
+    let texts = texts.join(" ") + " " + &listed.labels.join(" ") + " " + listed.platform.as_deref().unwrap_or_default();
+    let has = |word: &str| texts.to_lowercase().contains(&word.to_lowercase());
+    fits && query.get("q").is_none_or(|text| text.split_whitespace().all(has))
+        && is("engine", Some(&run.engine))
+        && is("platform", listed.platform.as_deref())
+        && is("suite", Some(&listed.suite))
+        && is("status", Some(run.status.name()))
+}
+
+fn sorted<'a>(mut runs: Vec<&'a Listed>, order: Option<&str>) -> Vec<&'a Listed> {
+    match order {
+        Some("oldest") => {}
+        Some("name") => runs.sort_by_key(|listed| (listed.run.name.is_none(), listed.run.name.clone())),
+        Some("tests") => runs.sort_by_key(|listed| std::cmp::Reverse(listed.run.tests)),
+        _ => runs.reverse(),
+    }
+    runs
+}
+
+fn filters(site: &Site, query: &Query, all: &[Listed]) -> Markup {
+    let values = |of: fn(&Listed) -> Option<&str>| {
+        let mut values: Vec<&str> = all.iter().filter_map(of).filter(|value| !value.is_empty()).collect();
+        values.sort_unstable();
+        values.dedup();
+        values.into_iter().map(|value| (value, value.to_string())).collect::<Vec<_>>()
+    };
+    let said = |choices: &[(&'static str, &'static str)]| {
+        choices.iter().map(|(value, english)| (*value, site.phrase(english))).collect::<Vec<_>>()
+    };
+    let states: Vec<(&str, String)> = STATES.iter().map(|state| (state.name(), site.phrase(state.name()))).collect();
+    let any = Some(site.phrase("any"));
+    let choices = [
+        ("engine", "Engine", values(|listed| Some(&listed.run.engine)), &any),
+        ("platform", "Platform", values(|listed| listed.platform.as_deref()), &any),
+        ("suite", "Suite", values(|listed| Some(&listed.suite)), &any),
+        ("status", "Status", states, &any),
+        ("verdict", "Verdict", said(&VERDICTS), &any),
+        ("sort", "Order", said(&ORDERS), &None),
+    ];
+    html! {
+        form.filters method="get" action="/" role="search" { "\n"
+            label { span { (site.phrase("Text")) } input type="search" name="q" value=[query.get("q")]; } "\n"
+            @for (name, english, options, any) in choices {
+                label { span { (site.phrase(english)) }
+                    select name=(name) {
+                        @if let Some(any) = any { option value="" { (any) } }
+                        @for (value, word) in options { option value=(value) selected[query.get(name) == Some(value)] { (word) } }
+                    }
+                } "\n"
+            }
+            button type="submit" { (site.phrase("Show")) } " " a href="/" { (site.phrase("All runs")) } "\n"
+        }
+    }
+}
+
+fn runs(language: Language, runs: &[&Listed]) -> Markup {
+    let heads = ["Compare", "Run", "Name", "Platform", "Target", "Suite", "Started", "Status", "Tests", "Verdicts"];
+    html! {
+        form.runs method="get" action="/compare" { "\n"
+            input type="hidden" name="base" value="oldest";
+            p.act { button type="submit" { (language.phrase("Compare ticked runs")) } " " span.soft { (language.phrase("The oldest is the base.")) } } "\n"
+            div.wide tabindex="0" role="region" aria-label=(language.phrase("Runs")) {
+                table.sortable { "\n"
+                    thead { tr { @for head in heads {
+                        th scope="col" class=[["Run", "Tests"].contains(&head).then_some("number")] { (language.phrase(head)) }
+                    } } } "\n"
+                    tbody { "\n" @for listed in runs { (row(language, listed)) "\n" } }
+                }
+            }
+        }
+    }
+}
+
+fn row(language: Language, listed: &Listed) -> Markup {
+    let run = &listed.run;
+    let id = run.id.to_string();
+    let tick = language.say("compare run {run}", &[("run", &id)]);
+    let started = language.date(run.started_at.get(..16).unwrap_or(&run.started_at)).replace('T', " ");
+    html! {
+        tr {
+            td { input type="checkbox" name="run" value=(id) aria-label=(tick); }
+            td.number { a href={ "/run/" (id) } { (id) } }
+            td.text { (run.name.as_deref().unwrap_or_default()) }
+            td.text { (listed.platform.as_deref().unwrap_or("-")) }
+            td.text { (run.target) }
+            td.text { (listed.suite) }
+            td { (started) }
+            td { (language.phrase(run.status.name())) }
+            td.number { (language.number(run.tests as f64, Digits::Decimals(0))) }
+            td { @for (count, word) in listed.verdicts.iter().zip(["valid", "conditional", "invalid"]) {
+                @if *count > 0 { span class=(word) { (count) " " (language.phrase(word)) } " " }
+            } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::RunKind;
+    use crate::store::RunSummary;
+
+    fn listed(id: i64, name: &str, verdicts: [u64; 3]) -> Listed {
+        let run = RunSummary {
+            id,
+            name: (!name.is_empty()).then(|| name.into()),
+            kind: RunKind::Measured,
+            target: "postgres (private server)".into(),
+            engine: "postgres".into(),
+            started_at: "2026-01-01T00:00:00Z".into(),
+            status: RunStatus::Finished,
+            tests: verdicts.iter().sum(),
+        };
+        Listed {
+            run,
+            suite: "quick".into(),
+            labels: vec!["host=Lab-1".into()],
+            platform: Some("CPU 3".into()),
+            verdicts,
+        }
+    }
+
+    fn found(query: &str) -> Vec<i64> {
+        let runs = [listed(1, "b", [3, 0, 0]), listed(2, "", [1, 1, 0]), listed(3, "a", [0, 0, 0])];
+        let query = Query::parse(query);
+        let found = sorted(runs.iter().filter(|run| is_asked_for(run, &query)).collect(), query.get("sort"));
+        found.iter().map(|listed| listed.run.id).collect()
+    }
+
+    #[test]
+    fn filters_narrow_and_orders_sort() {
+        assert_eq!(found(""), [3, 2, 1]);
+        assert_eq!(found("sort=oldest&q=lab-1+POSTGRES"), [1, 2, 3]);
+        assert_eq!(found("sort=name"), [3, 1, 2]);
+        assert_eq!(found("sort=tests"), [1, 2, 3]);
+        assert_eq!((found("verdict=valid"), found("verdict=not")), (vec![1], vec![2]));
+        assert_eq!((found("q=lab-2"), found("engine=sqlite"), found("suite=full")), (vec![], vec![], vec![]));
+        assert_eq!((found("platform=CPU+3&status=finished").len(), found("status=running").len()), (3, 0));
+    }
+}

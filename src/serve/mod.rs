@@ -1,0 +1,72 @@
+//! A results file as a local web site: runs, tests, comparisons, histories, a run under way. It reads the results file and
+//! nothing else, and writes nothing.
+
+mod door;
+mod history;
+pub mod http;
+mod list;
+mod live;
+mod pages;
+mod query;
+mod series;
+pub mod stored;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use oxhttp::model::{Body, Request, Response};
+
+use crate::catalog::Catalog;
+use crate::error::Result;
+use crate::report::Language;
+use crate::store::Store;
+pub use door::Token;
+
+/// Clients at once; more wait. Each has two file descriptors, of which a process often has a thousand.
+const MOST_CLIENTS: usize = 256;
+/// A client that says or takes nothing for so long is gone, in s.
+const PATIENCE_S: u64 = 5;
+
+/// What the site shows.
+pub struct Site {
+    results: PathBuf,
+    catalog: Catalog,
+    language: Language,
+    token: Option<Token>,
+    /// One page is made at a time: a run beside us shall not notice many readers.
+    turn: Mutex<()>,
+}
+
+impl Site {
+    /// The site of a results file; with a token for those who know it only.
+    ///
+    /// # Errors
+    /// If the file does not exist, cannot be read, or is not of this version.
+    pub fn new(results: PathBuf, catalog: Catalog, language: Language, token: Option<Token>) -> Result<Site> {
+        Store::open_read_only(&results)?;
+        Ok(Site { results, catalog, language, token, turn: Mutex::new(()) })
+    }
+
+    /// The answer to a request.
+    pub fn answer(&self, request: &Request<Body>) -> Response<Body> {
+        let answer = door::opened(request, self.token.as_ref()).unwrap_or_else(|| {
+            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            self.page(request)
+        });
+        door::guarded(request, answer)
+    }
+
+    fn store(&self) -> Result<Store> {
+        Store::open_read_only(&self.results)
+    }
+}
+
+/// Serves the site at an address until the program ends.
+///
+/// # Errors
+/// Nobody can listen there.
+pub fn listen(site: Site, address: SocketAddr) -> Result<()> {
+    let limits = http::Limits { clients: MOST_CLIENTS, patience_s: PATIENCE_S };
+    http::listen("--listen", address, limits, move |request| site.answer(request))
+}
