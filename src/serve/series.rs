@@ -106,8 +106,8 @@ fn scope(language: Language, history: &History<'_>, accepted: usize) -> String {
     let Entry { run, test, .. } = history.newest;
     let unknown = language.phrase("unknown");
     let better = match test.kpm().better {
-        Better::Higher => "higher is better",
-        Better::Lower => "lower is better",
+        Better::Higher => "more is better",
+        Better::Lower => "less is better",
     };
     let values = [
         ("engine", run.engine.as_deref().unwrap_or(&unknown)),

@@ -135,7 +135,11 @@ impl Plot {
         let x_high = if most > x_low { most } else { x_high };
         let x = Span { low: x_low, high: x_high, from: LEFT_PCT, to: right, is_log: is_log(&chart.x) };
         let y = Span { low: y_low, high: y_high, from: BOTTOM, to: TOP, is_log: is_log(&chart.y) };
-        Plot { x, y, x_ticks: x_ticks.into_iter().filter(|tick| *tick <= x_high * 1.0001).collect(), y_ticks }
+        // Numbers of things have no halves.
+        let mut counted = measured(drawn).flat_map(|series| &series.points);
+        let is_whole = chart.x.unit.is_none() && counted.all(|point| point.x.fract() == 0.0);
+        let is_shown = |tick: &f64| *tick <= x_high * 1.0001 && !(is_whole && tick.fract() != 0.0);
+        Plot { x, y, x_ticks: x_ticks.into_iter().filter(is_shown).collect(), y_ticks }
     }
 
     fn axes(&self, chart: &Chart) -> Markup {
@@ -216,8 +220,6 @@ fn ticks(axis: &Axis, values: impl Iterator<Item = f64>) -> Vec<f64> {
     let most = values.iter().copied().fold(f64::MIN, f64::max);
     let least = values.iter().copied().filter(|value| *value > 0.0).fold(f64::MAX, f64::min);
     match axis.scale {
-        // Numbers of things have no halves.
-        Scale::Linear if axis.unit.is_none() => steps(most).into_iter().filter(|step| step.fract() == 0.0).collect(),
         Scale::Linear => steps(most),
         Scale::Log2 => powers(2.0, least, most),
         Scale::Log10 => powers(10.0, least, most),
