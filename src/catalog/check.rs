@@ -20,10 +20,10 @@ pub(super) const CHOSEN: &str = "table";
 /// # Errors
 /// The first finding, with its `file:line`, and how many more there are.
 pub(super) fn catalog(catalog: &Catalog) -> Result<()> {
-    let engines = catalog.engines();
+    let (engines, names) = (catalog.engines(), check_claims::Names::of(catalog));
     let mut findings: Vec<Error> = unique_names(catalog).into_iter().collect();
     for entry in catalog.entries() {
-        let found = workload(catalog, entry, &engines).into_iter();
+        let found = workload(catalog, entry, &engines, &names).into_iter();
         findings.extend(found.map(|what| Error::usage(&entry.place, format!("{}: {what}", entry.workload.id))));
     }
     findings.extend(catalog.suites().iter().flat_map(|suite| suite_findings(catalog, suite)));
@@ -58,7 +58,7 @@ fn unique_names(catalog: &Catalog) -> Option<Error> {
 }
 
 /// Findings of one workload, without its place.
-fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
+fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str], names: &check_claims::Names) -> Vec<String> {
     let workload = &entry.workload;
     let mut findings = shape(workload);
     findings.extend(workload.params.iter().filter_map(|of| param(of, engines)));
@@ -66,7 +66,7 @@ fn workload(catalog: &Catalog, entry: &Entry, engines: &[&str]) -> Vec<String> {
     findings.extend(aliases(workload));
     findings.extend(parts(catalog, workload));
     findings.extend(expressions(workload));
-    findings.extend(check_claims::findings(catalog, workload));
+    findings.extend(check_claims::findings(names, workload));
     findings.extend(check_blocks::findings(catalog, entry, engines));
     findings
 }

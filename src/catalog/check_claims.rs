@@ -144,15 +144,29 @@ fn only(claim: &Claim, named: &[&String], held: &[&String], orgs: &[String]) -> 
     params
 }
 
+/// The names that claims may use in any workload: gathered once, for a catalogue has thousands.
+pub(super) struct Names {
+    counts: Facts,
+    needed: BTreeSet<String>,
+}
+
+impl Names {
+    pub fn of(catalog: &Catalog) -> Names {
+        let counts = counters(catalog).into_iter().chain(COUNTS).chain(OF_TEST);
+        Names {
+            counts: counts.map(|name| (name.to_string(), 1.0)).collect(),
+            needed: abilities(catalog).into_values().flat_map(Abilities::into_keys).collect(),
+        }
+    }
+}
+
 /// What is wrong in a workload's claims, metrics and number of threads.
-pub(super) fn findings(catalog: &Catalog, workload: &Workload) -> Vec<String> {
-    let mut known = sample_facts(workload);
-    let names = counters(catalog).into_iter().chain(COUNTS).chain(OF_TEST);
-    known.extend(names.map(|name| (name.to_string(), 1.0)));
-    let needed: BTreeSet<String> = abilities(catalog).into_values().flat_map(Abilities::into_keys).collect();
+pub(super) fn findings(names: &Names, workload: &Workload) -> Vec<String> {
+    let (mut known, needed) = (sample_facts(workload), &names.needed);
+    known.extend(names.counts.clone());
     let claims = workload.contract.iter().chain(&workload.crosscheck);
     let findings =
-        claims.filter_map(|of| Some(format!("the claim on {}{}", of.what, claim(workload, of, &known, &needed)?)));
+        claims.filter_map(|of| Some(format!("the claim on {}{}", of.what, claim(workload, of, &known, needed)?)));
     let metrics = std::iter::once(&workload.kpm).chain(&workload.second).filter_map(|kpm| metric(kpm, &known));
     let threads = workload.threads.iter().filter_map(|threads| threads.eval(&known).err());
     findings.chain(metrics).chain(threads).collect()

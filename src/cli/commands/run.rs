@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::campaign::{self, Campaign, Ended, Event, Request};
+use crate::catalog::Group;
 use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
@@ -50,7 +51,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
         campaign::run(&Campaign { catalog, request, plan, interrupt, events: &events }, &mut store)
     });
     let told = console.finish();
-    conclude(context, args, &store, ended?, &format)?;
+    conclude(context, args, &store, ended?, (&format, catalog.groups()))?;
     told
 }
 
@@ -70,12 +71,18 @@ fn tell_beforehand(console: &Console, request: &Request, plan: &Plan) {
 }
 
 /// Shows what was measured, then says how it ended.
-fn conclude(context: &Context, args: &RunArgs, store: &Store, ended: Ended, format: &str) -> Result<()> {
+fn conclude(
+    context: &Context,
+    args: &RunArgs,
+    store: &Store,
+    ended: Ended,
+    (format, groups): (&str, &[Group]),
+) -> Result<()> {
     let run = store.run(&ended.run_id.to_string())?;
     let tests = store.tests(ended.run_id)?;
     let verdict = judge(args, &ended, &run.target, &tests);
     let data = RunTests { run, tests };
-    let groups = context.catalog()?.groups().to_vec();
+    let groups = groups.to_vec();
     let (key_settings, command) = (engine::key_settings(), paths::command_line());
     let (runs, language) = (vec![data.ordered()], args.language);
     let mut input = Input { groups, runs, key_settings, command, language, ..Input::default() };
