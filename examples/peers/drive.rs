@@ -67,7 +67,7 @@ pub fn run_probed(
         interrupt: interrupt(),
         sessions,
     };
-    let spec = TestSpec { selection, jobs, offer: None, seq: 1 };
+    let spec = TestSpec::closed(selection, jobs, 1);
     match run_test(&context, &spec, probes, &mut |_| {}) {
         Outcome::Done(result) => Ok(Done { rate: result.ops_per_s, ops: Some(result.total.ops as f64) }),
         Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),

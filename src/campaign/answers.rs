@@ -150,7 +150,7 @@ impl Checking<'_> {
 
     /// Judges these claims as those of a test that did one op.
     fn check_claims(&self, done: &Done) -> Result<()> {
-        let spec = TestSpec { selection: self.selection, jobs: 1, offer: None, seq: 1 };
+        let spec = TestSpec::closed(self.selection, 1, 1);
         let mut test = TestResult::unmeasured(&spec, String::new());
         (test.total.ops, test.total.rows, test.total.commits) = (1, done.rows as u64, done.commits as u64);
         test.params.clone_from(&self.part.params);

@@ -357,7 +357,7 @@ impl Side {
         let selection = &self.plan.selections[0];
         prepared(&campaign, platform, &leg, &mut probing, (record, store), |ready, probing, _| {
             let evictor = (ready.measuring.prepare)(selection, Answers::Known)?;
-            let spec = TestSpec { selection, jobs: self.jobs, offer: None, seq: 1 };
+            let spec = TestSpec::closed(selection, self.jobs, 1);
             match ready.measuring.trial(&spec, &evictor, probing) {
                 Outcome::Done(result) => Ok(*result),
                 Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),

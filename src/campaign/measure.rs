@@ -18,11 +18,14 @@ use crate::error::{Error, Result};
 use crate::host::processors;
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Counters, Facts, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult,
-    TestSpec, Verdict,
+    Counters, Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult,
+    TestSpec, Verdict, Window,
 };
 use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext};
 use crate::store::Store;
+
+/// Seconds in which a mix is found, at most.
+const MIX_S: f64 = 2.0;
 
 /// What measuring needs.
 pub struct Measuring<'a> {
@@ -172,11 +175,18 @@ impl Measuring<'_> {
     ) -> Result<(Option<f64>, Step)> {
         let tell = |left| (self.events)(Event::Note(&format!("disturbed: measured again, at most {left} times")));
         let mut trials: Vec<Trial> = Vec::new();
+        let mix = match self.mix(selection, jobs, evictor, probing) {
+            Ok(mix) => mix,
+            Err(error) => {
+                let spec = self.announced((selection, jobs, None), seq, after_s);
+                return Ok((None, self.failed(&spec, jiff::Timestamp::now().to_string(), &error, store)?));
+            }
+        };
         while let Some(offer) = next_offer(&selection.looping, &trials) {
             let left = schedule::tests_at_jobs(selection).saturating_sub(trials.len() as u32 + 1);
             let after_s = after_s + f64::from(left) * schedule::test_s(selection);
             let mut test = || {
-                let spec = self.announced((selection, jobs, offer), seq, after_s);
+                let spec = TestSpec { mix: mix.clone(), ..self.announced((selection, jobs, offer), seq, after_s) };
                 self.one(&spec, evictor, after_s, probing, store)
             };
             match until_undisturbed(self.plan.redo_disturbed, &mut test, &tell)? {
@@ -186,6 +196,29 @@ impl Measuring<'_> {
             }
         }
         Ok((trials.iter().map(|trial| trial.ops_per_s).reduce(f64::max), Step::GoOn))
+    }
+
+    /// Ops of each part of a mix in the closed loop, which offered rates keep: found by a short test that is not stored.
+    /// Nothing for a workload of one part, and if it is interrupted.
+    fn mix(&self, selection: &Selection, jobs: u32, evictor: &Evictor, probing: &mut Probing<'_>) -> Result<Vec<f64>> {
+        if selection.parts.len() < 2 || selection.looping == Loop::Closed {
+            return Ok(Vec::new());
+        }
+        let window = Window::time(
+            selection.window.warmup_s.min(MIX_S),
+            selection.window.duration_s().map_or(MIX_S, |s| s.min(MIX_S)),
+        );
+        let short = Selection { window, looping: Loop::Closed, ..selection.clone() };
+        match self.trial(&TestSpec::closed(&short, jobs, 0), evictor, probing) {
+            // Of a part that did none in so short a time there are few.
+            Outcome::Done(result) => Ok(result
+                .parts
+                .iter()
+                .map(|part| if part.jobs > 0 { part.tally.ops.max(1) as f64 } else { 0.0 })
+                .collect()),
+            Outcome::Interrupted(_) => Ok(Vec::new()),
+            Outcome::Failed(error) => Err(error.at(selection.workload.id.clone())),
+        }
     }
 
     /// The next test, of which the watchers know.
@@ -198,7 +231,7 @@ impl Measuring<'_> {
         *seq += 1;
         let run_left_s = after_s + schedule::test_s(selection);
         (self.events)(Event::TestStarted { seq: *seq, selection, jobs, run_left_s });
-        TestSpec { selection, jobs, offer, seq: *seq }
+        TestSpec { offer, ..TestSpec::closed(selection, jobs, *seq) }
     }
 
     /// One test, unless it failed.

@@ -118,7 +118,7 @@ fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Res
         interrupt,
         sessions: None,
     };
-    let spec = TestSpec { selection: &selection, jobs, offer: None, seq: 1 };
+    let spec = TestSpec::closed(&selection, jobs, 1);
     match run_test(&context, &spec, &mut |_| (Default::default(), 0.0), &mut |_| {}) {
         Outcome::Done(result) => Ok(Overhead { op_ns, jobs, result: *result }),
         Outcome::Failed(error) => Err(error.at(place())),

@@ -245,8 +245,31 @@ pub struct TestSpec<'a> {
     pub jobs: u32,
     /// Of an open loop.
     pub offer: Option<Offer>,
+    /// Of an open loop over several parts: ops of each part that its jobs do together in the closed loop, or any multiple.
+    pub mix: Vec<f64>,
     /// Number within the run, from 1.
     pub seq: u32,
+}
+
+impl<'a> TestSpec<'a> {
+    /// A test in the closed loop.
+    pub fn closed(selection: &'a Selection, jobs: u32, seq: u32) -> TestSpec<'a> {
+        TestSpec { selection, jobs, offer: None, mix: Vec::new(), seq }
+    }
+
+    /// Index of the part that a job (from 1) runs.
+    pub fn part(&self, job: u32) -> usize {
+        (job as usize - 1) % self.selection.parts.len()
+    }
+
+    /// Ops per second that are offered to a job (from 1): the jobs of a part have equal shares of the part's share in the mix.
+    pub fn offered_per_s(&self, job: u32) -> Option<f64> {
+        let offer = self.offer?;
+        let is_of = |part: usize| (1..=self.jobs).filter(|job| self.part(*job) == part).count() as f64;
+        let all: f64 = self.mix.iter().sum();
+        let share = self.mix.get(self.part(job)).map(|ops| ops / all / is_of(self.part(job)));
+        Some(offer.per_s * share.unwrap_or(1.0 / f64::from(self.jobs)))
+    }
 }
 
 /// A closed plan for one target.

@@ -30,7 +30,7 @@ pub enum Arrivals {
 /// Ops that are offered to a test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// Ops per second of all jobs together; each job has an equal share of them, with a schedule of its own.
+    /// Ops per second of all jobs together; each job has a schedule of its own ([`super::TestSpec::offered_per_s`]).
     pub per_s: f64,
     pub arrivals: Arrivals,
     /// The test is one of those that look for the highest rate that keeps it.

@@ -163,7 +163,7 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
 /// When the ops of a job are due, in an open loop.
 fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
     let offer = spec.offer?;
-    let per_s = offer.per_s / f64::from(spec.jobs);
+    let per_s = spec.offered_per_s(job)?;
     Some(match offer.arrivals {
         Arrivals::Uniform => DueTimes::uniform(per_s, job, spec.jobs),
         // Tests that repeat one another have other arrivals.

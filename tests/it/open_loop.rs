@@ -32,6 +32,22 @@ fn each_rate_is_a_test_with_response_times_of_its_own() {
 }
 
 #[test]
+fn an_offered_mix_is_that_of_the_closed_loop() {
+    let desk = Desk::new();
+    let line = "run --size 0.01 --workload TP-MIXED1 --jobs 4 --warmup 100ms --duration 500ms --quiet --format json";
+    let shares = |options: &str| {
+        let run = desk.run(&format!("{line} {options}")).ok().json();
+        let ops = |part: &Value| part["ops_per_s"].as_f64().unwrap();
+        let parts: Vec<f64> = run["tests"][0]["parts"].as_array().unwrap().iter().map(ops).collect();
+        parts.iter().map(|per_s| per_s / parts.iter().sum::<f64>()).collect::<Vec<_>>()
+    };
+    let (closed, offered) = (shares(""), shares("--drive client --rate 400 --arrivals uniform"));
+    // Equal numbers of jobs would have equal shares.
+    let least = |shares: &[f64]| shares.iter().copied().fold(1.0, f64::min);
+    assert!(least(&closed) < 0.15 && least(&offered) < 0.2, "{closed:?} {offered:?}");
+}
+
+#[test]
 fn the_highest_rate_that_keeps_a_promise_is_looked_for() {
     let desk = Desk::new();
     let line = format!("{BASE} --rate auto --slo p50<10s --duration 200ms --format json");

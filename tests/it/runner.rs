@@ -117,7 +117,7 @@ fn run_probed(
         interrupt: &interrupt,
         sessions: None,
     };
-    let spec = TestSpec { selection, jobs, offer: None, seq: 1 };
+    let spec = TestSpec::closed(selection, jobs, 1);
     run_test(&context, &spec, probes, &mut |progress| watch(progress, &interrupt))
 }
 
@@ -478,6 +478,11 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
 
 /// Runs a test whose ops start when they are due.
 fn run_offered(statement: &str, window: Window, jobs: u32, per_s: f64, arrivals: Arrivals) -> TestResult {
+    let offer = Some(Offer { per_s, arrivals, promise: None });
+    run_spec(&TestSpec { offer, ..TestSpec::closed(&selection(statement, window), jobs, 1) })
+}
+
+fn run_spec(spec: &TestSpec<'_>) -> TestResult {
     let interrupt = Interrupt::new();
     let (database, facts) = (null(), Facts::new());
     let context = TestContext {
@@ -489,9 +494,7 @@ fn run_offered(statement: &str, window: Window, jobs: u32, per_s: f64, arrivals:
         interrupt: &interrupt,
         sessions: None,
     };
-    let selection = selection(statement, window);
-    let spec = TestSpec { selection: &selection, jobs, offer: Some(Offer { per_s, arrivals, promise: None }), seq: 1 };
-    measured(run_test(&context, &spec, &mut |_| (Counters::default(), 0.0), &mut |_| ()))
+    measured(run_test(&context, spec, &mut |_| (Counters::default(), 0.0), &mut |_| ()))
 }
 
 /// The open loop of a result: ops done, ops due, and a response time in us.
@@ -514,6 +517,20 @@ fn an_open_loop_does_what_is_due_and_no_more() {
         let params: Vec<&str> = result.params.keys().map(String::as_str).collect();
         assert!(params.contains(&"rate"), "its figures are told apart: {params:?}");
     }
+}
+
+#[test]
+fn an_open_loop_keeps_the_mix_of_its_parts() {
+    let mut selection = selection("spin 1000", seconds(0.1, 0.6));
+    let part = selection.parts[0].clone();
+    selection.parts.push(PartPlan { setup: Vec::new(), teardown: Vec::new(), ..part });
+    let offer = Some(Offer { per_s: 1000.0, arrivals: Arrivals::Uniform, promise: None });
+    let spec = TestSpec { offer, mix: vec![30.0, 10.0], ..TestSpec::closed(&selection, 3, 1) };
+    let offered = [1, 2, 3].map(|job| spec.offered_per_s(job).unwrap());
+    assert_eq!(offered, [375.0, 250.0, 375.0], "two jobs of the first part, one of the second");
+    let result = run_spec(&spec);
+    let [first, second] = [0, 1].map(|part| result.parts[part].tally.ops as f64);
+    assert!((2.0..4.5).contains(&(first / second)), "{first} and {second}");
 }
 
 #[test]

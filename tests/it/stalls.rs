@@ -70,7 +70,8 @@ impl Stand {
                 stalled_us.set(Some(self.stand_still()));
             }
         };
-        let spec = TestSpec { selection: &self.lookup(drive), jobs: 1, offer, seq: 1 };
+        let lookup = self.lookup(drive);
+        let spec = TestSpec { offer, ..TestSpec::closed(&lookup, 1, 1) };
         match run_test(&context, &spec, &mut |_| (Counters::default(), 0.0), &mut progress) {
             Outcome::Done(result) => (*result, stalled_us.get().unwrap()),
             other => panic!("{other:?}"),

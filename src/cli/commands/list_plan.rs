@@ -139,7 +139,7 @@ fn disk_bytes(plan: &Plan, selection: &Selection) -> Option<u64> {
 
 /// The redo of an op that the contract wants at least; most workloads claim none.
 fn redo_bytes_per_op(plan: &Plan, selection: &Selection) -> Option<f64> {
-    let mut test = TestResult::unmeasured(&TestSpec { selection, jobs: 1, offer: None, seq: 1 }, String::new());
+    let mut test = TestResult::unmeasured(&TestSpec::closed(selection, 1, 1), String::new());
     test.facts = plan::facts(&selection.workload, &selection.params, plan.size_gb);
     let scope = Scope::new(&test);
     let of_redo = |claim: &&Claim| claim.what == "wal_bytes" && claim.per.as_deref() == Some("ops");
