@@ -16,7 +16,7 @@ use crate::interrupt::interrupt;
 use crate::{failed, tls};
 
 /// Size profile of the databases, and nominal size of the data set of the lookups: it fits into the cache.
-const PROFILE: &str = "XS";
+pub const PROFILE: &str = "XS";
 pub const LOOKUP_GB: f64 = 0.25;
 /// Workloads with the peers' statements.
 const PEERS_CATALOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/peers/catalog");

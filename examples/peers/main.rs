@@ -71,6 +71,8 @@ enum What {
     Tls,
     /// PostgreSQL lookup in both drives with all probes against without
     OwnCost,
+    /// PostgreSQL lookup in the client drive beside a monitor against without
+    Monitor,
     /// PostgreSQL lookup of 25 rows in the database drive against pgbench
     Rows25,
     /// PostgreSQL: one row changed and committed, one job, against pgbench
@@ -93,7 +95,7 @@ impl What {
         !matches!(self, What::Sqlite | What::Duckdb | What::Tls) && !self.is_on_mariadb()
     }
     fn is_against_pgbench(self) -> bool {
-        self.is_on_postgres() && !matches!(self, What::Harness | What::OwnCost)
+        self.is_on_postgres() && !matches!(self, What::Harness | What::OwnCost | What::Monitor)
     }
     /// Needs the private MariaDB server, and sysbench.
     fn is_on_mariadb(self) -> bool {
@@ -187,6 +189,9 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
     }
     if args.wants(What::OwnCost) {
         own_cost::compare(lab, &rules, &args.jobs, args.seconds, outcomes)?;
+    }
+    if args.wants(What::Monitor) {
+        own_cost::monitor(lab, &rules, &args.jobs, args.seconds, outcomes)?;
     }
     if args.wants(What::Rows25) {
         lookup::rows25(lab, &rules, &args.jobs, args.seconds, outcomes)?;

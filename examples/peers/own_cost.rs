@@ -1,19 +1,32 @@
-//! What measuring costs: the lookup with all probes, both samplers (counters, sessions) and the watch of the platform, against the lookup alone.
+//! What measuring costs: the lookup with all probes, both samplers (counters, sessions) and the watch of the platform, against
+//! the lookup alone; and the lookup beside a monitor against the lookup alone.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 use dbdyno::campaign::probing::Sampler;
+use dbdyno::campaign::{Fresh, Keep, Request};
 use dbdyno::error::Result;
-use dbdyno::model::{Counters, Drive};
+use dbdyno::model::{Counters, Drive, Selection, Target};
+use dbdyno::monitor::observer::{GLANCE, Observer};
+use dbdyno::plan;
 use dbdyno::probe::{ProbeContext, ProbeSet, SqlProbe};
 use dbdyno::runner::SessionSource;
 
 use crate::drive;
+use crate::failed;
 use crate::lab::Lab;
-use crate::pairs::{Comparison, Outcome, Rules, interleave};
+use crate::lab::PROFILE;
+use crate::pairs::{Comparison, Done, Outcome, Rules, interleave};
 
 /// Least part of the throughput that measuring must leave.
 const TARGET: f64 = 0.99;
+/// Least part that a monitor must leave.
+const MONITOR_TARGET: f64 = 0.995;
+/// A monitor's interval.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Both drives at every number of jobs.
 pub fn compare(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
@@ -37,6 +50,69 @@ pub fn compare(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &
         }
     }
     Ok(())
+}
+
+/// The lookup in the client drive beside a monitor of the server at its usual interval.
+pub fn monitor(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
+    for &jobs in jobs {
+        let comparison = Comparison {
+            name: format!("lookup beside a monitor against without, jobs {jobs}"),
+            unit: "ops/s",
+            target: Some(MONITOR_TARGET),
+            ours: &mut || watched(lab, &selection, jobs),
+            peer: &mut || drive::run(lab, &selection, jobs),
+        };
+        outcomes.push(interleave(rules, comparison)?);
+    }
+    Ok(())
+}
+
+fn watched(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
+    let mut observer = Observer::open(&lab.catalog, &request(lab)?)?;
+    let (running, ended) = channel();
+    std::thread::scope(|scope| {
+        let monitor = scope.spawn(move || observe(&mut observer, &ended));
+        let done = drive::run(lab, selection, jobs);
+        drop(running);
+        let observed = monitor.join().unwrap_or_else(|_| Err(failed("monitor", "panicked")));
+        observed.and(done)
+    })
+}
+
+/// Glances and looks as `dbdyno monitor` does, until the sender is dropped.
+fn observe(observer: &mut Observer, ended: &Receiver<()>) -> Result<()> {
+    let mut due = Instant::now() + INTERVAL;
+    loop {
+        observer.glance();
+        if ended.recv_timeout(GLANCE) != Err(RecvTimeoutError::Timeout) {
+            return Ok(());
+        }
+        if Instant::now() >= due {
+            due += INTERVAL;
+            observer.read()?;
+        }
+    }
+}
+
+/// The server of the lab as an existing one.
+fn request(lab: &Lab) -> Result<Request> {
+    Ok(Request {
+        target: Target::Existing { engine: lab.engine.name().into(), url: lab.url.clone() },
+        profile: lab.catalog.profile(PROFILE)?.clone(),
+        size_is_of_profile: true,
+        plan: plan::Request::new(lab.engine.name(), lab.engine.capabilities(), 1),
+        keep: Keep::No,
+        settings: BTreeMap::new(),
+        fresh: Fresh::Nothing,
+        is_sampled: true,
+        explain: None,
+        margin: None,
+        password: lab.password.clone(),
+        name: None,
+        labels: BTreeMap::new(),
+        command: String::new(),
+    })
 }
 
 /// What looks at the sessions.

@@ -97,8 +97,8 @@ pub fn document(comparisons: &[Comparison], language: Language) -> Document {
 /// What stands above the picture of the ratios.
 pub(super) fn how_to_read(comparison: &Comparison, language: Language) -> String {
     let how = "Other / base, logarithmic; right of the line is better (times are drawn turned round). The mark is the ratio, the whisker \
-               its 95 % interval: a figure whose whisker crosses the line is inside the noise. Hollow: no interval. A triangle is \
-               conditional. Thin ticks: equal numbers of jobs.";
+               its 95 % interval: a mark on the grey band is inside the noise. Hollow: no interval. A triangle is conditional. Thin \
+               ticks: equal numbers of jobs.";
     let noise = calibrated(comparison, language).map(|text| format!(" {text}")).unwrap_or_default();
     format!("{}{noise} {}", language.phrase(how), counts(comparison, language))
 }

@@ -220,8 +220,6 @@ pub struct Ratios {
     /// Heads of the figures beside the drawing.
     pub heads: Vec<String>,
     pub rows: Vec<RatioRow>,
-    /// Half width of the noise as a fraction, if one was measured or is assumed.
-    pub noise: Option<f64>,
     /// A row has its line drawn from equal to its mark.
     pub has_stems: bool,
 }
@@ -233,6 +231,8 @@ pub struct RatioRow {
     pub marks: Vec<RatioMark>,
     /// Ratios at equal numbers of jobs.
     pub ticks: Vec<f64>,
+    /// Between these ends a ratio is inside the noise.
+    pub noise: Option<(f64, f64)>,
     pub cells: Vec<String>,
     pub tone: Tone,
     pub mark: Mark,

@@ -26,7 +26,6 @@ pub fn forest(comparison: &Comparison, language: Language) -> Option<Picture> {
             label_head: word("Workload"),
             heads,
             rows,
-            noise: None,
             has_stems: false,
         })
     })
@@ -37,8 +36,10 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
     let span = row.ratio.span.ok().map(|span| (better(span.low), better(span.high)));
     let span = span.map(|(a, b)| (a.min(b), a.max(b)));
     let is_shown = row.status < Status::Invalid && row.ratio.value.is_finite() && row.ratio.value > 0.0;
-    let marks =
-        is_shown.then(|| RatioMark { value: better(row.ratio.value), span, mark: row.status.into(), is_hollow: false });
+    // The interval holds 1 if the ratio lies between these, and only then.
+    let value = better(row.ratio.value);
+    let noise = span.filter(|_| is_shown).map(|(low, high)| (value / high, value / low));
+    let marks = is_shown.then(|| RatioMark { value, span, mark: row.status.into(), is_hollow: false });
     let jobs = [row.base_jobs, row.other_jobs].map(|jobs| jobs.map_or_else(|| "–".into(), |jobs| jobs.to_string()));
     let interval = row.ratio.span.ok().map(|span| {
         let [low, high] = [span.low, span.high].map(|end| language.number(end, Digits::Significant(3)));
@@ -52,6 +53,7 @@ fn forest_row(comparison: &Comparison, row: &Row, language: Language) -> RatioRo
         group: language.phrase(if row.kind == Kind::Speed { "One job" } else { "Best" }),
         label: format!("{}{is_time}", row.subject.label()),
         ticks: if row.kind == Kind::Throughput { equal_jobs(comparison, row) } else { Vec::new() },
+        noise: noise.filter(|(low, high)| *low > 0.0 && high.is_finite()),
         cells: vec![
             times_shown(language, row.ratio.value),
             interval.unwrap_or_else(unknown),
@@ -120,7 +122,6 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
             label_head: language.phrase("Workload"),
             heads,
             rows,
-            noise: None,
             has_stems: false,
         })
     })
@@ -151,6 +152,7 @@ pub(in crate::report) fn gains(input: &Input, most: usize) -> Option<(Picture, u
                 verdict: language.verdict(found.status),
                 why: if is_shown { String::new() } else { language.verdict(found.status) },
                 ticks: Vec::new(),
+                noise: None,
             });
         }
     }
@@ -160,7 +162,7 @@ pub(in crate::report) fn gains(input: &Input, most: usize) -> Option<(Picture, u
     let spoken = language.phrase("Best throughput as a multiple of one job");
     (!rows.is_empty()).then(|| {
         let (equal, label_head) = (language.phrase("one job"), language.phrase("Workload"));
-        let ratios = Ratios { spoken, equal, label_head, heads, rows, noise: None, has_stems: true };
+        let ratios = Ratios { spoken, equal, label_head, heads, rows, has_stems: true };
         (Picture::Ratios(ratios), left_out)
     })
 }

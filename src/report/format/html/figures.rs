@@ -81,7 +81,7 @@ fn ratio_row(ratios: &Ratios, row: &RatioRow, is_first: bool, x: &Span, ticks: &
             td.label { (row.label) }
             td.plot class=[row.marks.is_empty().then_some("none")] title=[(!row.why.is_empty()).then_some(&row.why)] {
                 svg width="100%" height=(svg::px(ROW)) aria-hidden="true" {
-                    (ratio_ground(ratios, x, ticks))
+                    (ratio_ground(row, x, ticks))
                     (ratio_marks(ratios, row, x))
                 }
                 @if row.marks.is_empty() { span.why { (row.why) } }
@@ -94,10 +94,10 @@ fn ratio_row(ratios: &Ratios, row: &RatioRow, is_first: bool, x: &Span, ticks: &
     }
 }
 
-fn ratio_ground(ratios: &Ratios, x: &Span, ticks: &[f64]) -> Markup {
+fn ratio_ground(row: &RatioRow, x: &Span, ticks: &[f64]) -> Markup {
     html! {
-        @if let Some(noise) = ratios.noise {
-            @let (low, high) = (x.place(1.0 / (1.0 + noise)), x.place(1.0 + noise));
+        @if let Some((low, high)) = row.noise {
+            @let (low, high) = (x.place(low), x.place(high));
             rect x=(svg::pct(low)) width=(svg::pct(high - low)) height=(svg::px(ROW)) class="noise" {}
         }
         @for &tick in ticks { (rule((x.place(tick), 0.0), (x.place(tick), ROW), if tick == 1.0 { "equal" } else { "grid" })) }
