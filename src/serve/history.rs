@@ -10,6 +10,7 @@ use super::pages::{Answer, Refused};
 use super::query::Query;
 use super::series::{self, Entry, History};
 use crate::analysis::ramp;
+use crate::error::visible;
 use crate::model::{RunRecord, Test};
 use crate::report::document::Digits;
 use crate::report::format::html::content;
@@ -136,12 +137,12 @@ fn line(site: &Site, point: &Measured) -> Markup {
     let link = address(&point.workload, &point.drive, point.jobs, &point.chosen, place);
     html! {
         tr {
-            td { a href=(link) { (point.workload) (params) } }
-            td { (point.engine) }
-            td.text { @if platform.is_empty() { "-" } @else { (platform) } }
+            td { a href=(link) { (visible(&point.workload)) (visible(&params)) } }
+            td { (visible(&point.engine)) }
+            td.text { @if platform.is_empty() { "-" } @else { (visible(&platform)) } }
             td { (site.phrase(&point.drive)) }
             td.number { (point.jobs) }
-            td { (point.unit) }
+            td { (visible(&point.unit)) }
             td.number { (site.language.number(point.runs as f64, Digits::Decimals(0))) }
         }
     }

@@ -30,11 +30,19 @@ pub fn listen(
     limits: Limits,
     answer: impl Fn(&Request<Body>) -> Response<Body> + Send + Sync + 'static,
 ) -> Result<()> {
-    let server = Server::new(move |request| answer(request)).bind(address);
+    let server = Server::new(move |request| head_only(request, answer(request))).bind(address);
     let server = server.with_global_timeout(Duration::from_secs(limits.patience_s));
     server.with_max_concurrent_connections(limits.clients).spawn().map(drop).map_err(|error| {
         Error::usage(option, format!("cannot listen at {address}: {error}")).advise("choose another port")
     })
+}
+
+/// The answer without its content, if only the head was asked for.
+fn head_only(request: &Request<Body>, mut answer: Response<Body>) -> Response<Body> {
+    if request.method() == Method::HEAD {
+        *answer.body_mut() = Body::empty();
+    }
+    answer
 }
 
 /// A response of this kind.
@@ -53,4 +61,30 @@ pub fn refused_method(request: &Request<Body>) -> Option<Response<Body>> {
         refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         refused
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: Method) -> Request<Body> {
+        let mut request = Request::new(Body::empty());
+        *request.method_mut() = method;
+        request
+    }
+
+    #[test]
+    fn only_readers_are_answered_and_a_head_has_no_content() {
+        let body = |method| {
+            let answer = head_only(&request(method), response(StatusCode::OK, PLAIN, "text"));
+            answer.into_body().to_string().unwrap()
+        };
+        assert_eq!((body(Method::GET), body(Method::HEAD)), ("text".into(), String::new()));
+        assert!([Method::GET, Method::HEAD].map(request).iter().all(|request| refused_method(request).is_none()));
+        let refused = refused_method(&request(Method::DELETE)).unwrap();
+        assert_eq!(
+            (refused.status(), refused.headers()[ALLOW].to_str().ok()),
+            (StatusCode::METHOD_NOT_ALLOWED, Some("GET, HEAD"))
+        );
+    }
 }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::Site;
 use super::pages::Answer;
 use super::query::Query;
+use crate::error::visible;
 use crate::model::RunStatus;
 use crate::report::Language;
 use crate::report::document::Digits;
@@ -68,7 +69,7 @@ fn filters(site: &Site, query: &Query, all: &[Listed]) -> Markup {
         let mut values: Vec<&str> = all.iter().filter_map(of).filter(|value| !value.is_empty()).collect();
         values.sort_unstable();
         values.dedup();
-        values.into_iter().map(|value| (value, value.to_string())).collect::<Vec<_>>()
+        values.into_iter().map(|value| (value, visible(value))).collect::<Vec<_>>()
     };
     let said = |choices: &[(&'static str, &'static str)]| {
         choices.iter().map(|(value, english)| (*value, site.phrase(english))).collect::<Vec<_>>()
@@ -121,15 +122,15 @@ fn row(language: Language, listed: &Listed) -> Markup {
     let run = &listed.run;
     let id = run.id.to_string();
     let tick = language.say("compare run {run}", &[("run", &id)]);
-    let started = language.date(run.started_at.get(..16).unwrap_or(&run.started_at)).replace('T', " ");
+    let started = language.date(&visible(run.started_at.get(..16).unwrap_or(&run.started_at))).replace('T', " ");
     html! {
         tr {
             td { input type="checkbox" name="run" value=(id) aria-label=(tick); }
             td.number { a href={ "/run/" (id) } { (id) } }
-            td.text { (run.name.as_deref().unwrap_or_default()) }
-            td.text { (listed.platform.as_deref().unwrap_or("-")) }
-            td.text { (run.target) }
-            td.text { (listed.suite) }
+            td.text { (visible(run.name.as_deref().unwrap_or_default())) }
+            td.text { (visible(listed.platform.as_deref().unwrap_or("-"))) }
+            td.text { (visible(&run.target)) }
+            td.text { (visible(&listed.suite)) }
             td { (started) }
             td { (language.phrase(run.status.name())) }
             td.number { (language.number(run.tests as f64, Digits::Decimals(0))) }

@@ -9,6 +9,7 @@ use super::Site;
 use super::http::response;
 use super::pages::{Answer, cells, table};
 use super::query::Query;
+use crate::error::visible;
 use crate::model::{Ramp, RunRecord, RunStatus, Test};
 use crate::report::Language;
 use crate::store::Store;
@@ -26,7 +27,7 @@ pub(super) fn page(site: &Site, store: &Store, run: &RunRecord) -> Answer {
     let last = tests.last().map_or(0, Test::seq);
     let content = html! {
         div.page { main data-events={ "/run/" (run.id) "/events?after=" (last) } { "\n"
-            h1 { (title) } "\n"
+            h1 { (visible(&title)) } "\n"
             p.answer role="status" data-progress="" { (progress(language, run, tests.len())) } "\n"
             p.about { (site.phrase("A test is shown once it is measured, judged and stored. Reading this page takes a little of the machine that is measured.")) } "\n"
             (table(language, run.id, &tests)) "\n"

@@ -12,10 +12,11 @@ mod series;
 pub mod stored;
 
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use oxhttp::model::{Body, Request, Response};
+use oxhttp::model::{Body, Request, Response, StatusCode};
 
 use crate::catalog::Catalog;
 use crate::error::Result;
@@ -50,16 +51,20 @@ impl Site {
 
     /// The answer to a request.
     pub fn answer(&self, request: &Request<Body>) -> Response<Body> {
-        let answer = door::opened(request, self.token.as_ref()).unwrap_or_else(|| {
+        door::guarded(door::opened(request, self.token.as_ref()).unwrap_or_else(|| {
             let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-            self.page(request)
-        });
-        door::guarded(request, answer)
+            catch_unwind(AssertUnwindSafe(|| self.page(request))).unwrap_or_else(|_| broken())
+        }))
     }
 
     fn store(&self) -> Result<Store> {
         Store::open_read_only(&self.results)
     }
+}
+
+/// The answer where a report has a mistake; the other pages are still there.
+fn broken() -> Response<Body> {
+    http::response(StatusCode::INTERNAL_SERVER_ERROR, http::PLAIN, "this page failed: please report it as a bug\n")
 }
 
 /// Serves the site at an address until the program ends.

@@ -7,7 +7,7 @@ use super::http::{PLAIN, response};
 use super::query::Query;
 use super::stored::{self, Chosen};
 use super::{Site, history, list, live};
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, visible};
 use crate::model::{RunStatus, Test};
 use crate::report::compare::CompareReport;
 use crate::report::document::{Digits, Document};
@@ -18,6 +18,8 @@ use crate::report::{Input, Language, Report};
 use crate::store::Store;
 
 const HTML: &str = "text/html; charset=utf-8";
+/// Tests with a line; a page of more is slow to open.
+const MOST_LINES: usize = 2_000;
 /// More runs are not readable beside one another.
 const MOST_COMPARED: usize = 12;
 /// A dial.
@@ -80,7 +82,7 @@ impl Site {
     }
 
     fn refusal(&self, refused: &Refused) -> Response<Body> {
-        let content = html! { div.page { main { h1 { (refused.status.as_u16()) } p { (refused.why) } } } };
+        let content = html! { div.page { main { h1 { (refused.status.as_u16()) } p { (visible(&refused.why)) } } } };
         let mut answer = self.html(self.phrase("Not found"), &content);
         *answer.status_mut() = refused.status;
         answer
@@ -108,7 +110,7 @@ impl Site {
         let file = self.results.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         html! {
             nav.site aria-label=(self.phrase("Pages")) { "\n"
-                strong { "dbdyno" } " " span.soft { (file) }
+                strong { "dbdyno" } " " span.soft { (visible(&file)) }
                 ul { li { a href="/" { (self.phrase("Runs")) } } li { a href="/history" { (self.phrase("Histories")) } } }
             } "\n"
         }
@@ -211,8 +213,11 @@ pub(super) fn table(language: Language, run: i64, tests: &[Test]) -> Markup {
                 thead { tr { @for (head, place) in heads.iter().zip(0..) {
                     th scope="col" class=[[0, 3, 4].contains(&place).then_some("number")] { (language.phrase(head)) }
                 } } }
-                tbody { @for test in tests { (row(language, run, test)) "\n" } }
+                tbody { @for test in tests.iter().take(MOST_LINES) { (row(language, run, test)) "\n" } }
             }
+        }
+        @if tests.len() > MOST_LINES {
+            p.about { (language.say("left_out_lines", &[("most", &MOST_LINES.to_string())])) }
         }
     }
 }
@@ -242,10 +247,10 @@ pub(super) fn cells(language: Language, test: &Test) -> [String; 5] {
         format!("{} {}", language.number(value, Digits::Significant(4)), test.kpm().unit)
     });
     [
-        test.name() + &params.collect::<String>(),
+        visible(&(test.name() + &params.collect::<String>())),
         language.phrase(test.drive().name()),
         test.jobs().map(|jobs| jobs.to_string()).unwrap_or_default(),
-        kpm,
+        visible(&kpm),
         language.verdict(test.status()),
     ]
 }

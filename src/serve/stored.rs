@@ -4,7 +4,6 @@ use crate::analysis::noise;
 use crate::catalog::Catalog;
 use crate::engine;
 use crate::error::Result;
-use crate::model::{RunKind, RunRecord};
 use crate::report::{Input, RunTests};
 use crate::store::Store;
 
@@ -43,8 +42,7 @@ pub fn input(store: &Store, catalog: &Catalog, chosen: &[Chosen], seconds: bool,
 
 /// The calibrations of the results file, oldest first.
 fn calibrations(store: &Store) -> Result<Vec<RunTests>> {
-    let runs = store.runs()?.into_iter().filter(|run| run.kind == RunKind::Measured);
-    let runs = runs.map(|run| store.run(&run.id.to_string())).collect::<Result<Vec<_>>>()?;
-    let read = |run: RunRecord| Ok(RunTests { tests: store.figures(run.id)?, run });
-    runs.into_iter().filter(noise::is_calibration).map(read).collect()
+    let (key, value) = noise::LABEL;
+    let read = |id: i64| Ok(RunTests { run: store.run(&id.to_string())?, tests: store.figures(id)? });
+    store.measured_with(key, value)?.into_iter().map(read).collect()
 }

@@ -77,6 +77,16 @@ impl Store {
         Ok(self.rows(read::LIST, [], read::summary)?.into_iter().map(listed).collect())
     }
 
+    /// The measured runs that have a label, oldest first, by their ids.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn measured_with(&self, key: &str, value: &str) -> Result<Vec<i64>> {
+        const SQL: &str = "SELECT run.id FROM run, json_each(labels) AS label \
+            WHERE kind = 'measured' AND label.key = ?1 AND label.value = ?2 ORDER BY run.id";
+        self.rows(SQL, (key, value), |row| row.get(0))
+    }
+
     /// What was measured, at which numbers of jobs, in how many runs: at most so many, those of the most runs first.
     ///
     /// # Errors

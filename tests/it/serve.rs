@@ -7,6 +7,7 @@ use std::process::Child;
 
 use dbdyno::model::{RunRecord, RunStatus, TestResult};
 use dbdyno::store::Store;
+use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -22,7 +23,11 @@ fn fill(path: &Path) {
     let mut store = Store::open(path).unwrap();
     for number in 1..=RUNS {
         let is_late = number > 5;
-        let name = if number == 2 { "<b>bold</b>".to_string() } else { format!("night {number}") };
+        let name = match number {
+            2 => "<b>bold</b>".to_string(),
+            4 => "night 4 \u{1b}[31m\u{202e}".to_string(),
+            _ => format!("night {number}"),
+        };
         let started_at = Some(format!("2026-03-{number:02}T20:15:00Z"));
         let mut run = RunRecord { name: Some(name), started_at, ..fixture::run() };
         run.disclosure.set("settings", "shared_buffers", if is_late { "16MB" } else { "128MB" });
@@ -124,6 +129,7 @@ fn every_page_is_there_and_names_are_text() {
             assert!(page.contains(part), "{path}: no {part} in {page}");
         }
         assert!(!page.contains("<b>") && !page.contains(" style=") && !page.contains("<style"), "{path}");
+        assert!(!page.contains(['\u{1b}', '\u{202e}']), "{path}");
         assert_eq!(page.matches("<script").count(), page.matches("<script src=\"/").count(), "{path}");
     }
     assert!(served.page("/site.js").contains("EventSource") && served.page("/report.css").contains("--ink"));
@@ -174,6 +180,13 @@ fn a_token_is_needed_where_others_can_listen_and_opens_the_site() {
     short.env("DBDYNO_TOKEN", "short");
     crate::support::finished(short, "serve").fails(2, &["DBDYNO_TOKEN", "16 characters"]);
     desk.run("serve --results nowhere.db").fails(2, &["nowhere.db"]);
+    for (version, words) in [(1, ["older dbdyno", "dbdyno runs list"]), (99, ["newer dbdyno", "update dbdyno"])] {
+        let path = desk.path("other.db");
+        drop(Store::open(&path).unwrap());
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
+        desk.run(&format!("serve --results {}", path.display())).fails(2, &words);
+        std::fs::remove_file(&path).unwrap();
+    }
     let served = Served::start(&desk, "--language de", Some(SECRET));
     assert!(served.asked("/", "").0.starts_with("HTTP/1.1 401"));
     let (head, _) = served.asked(&format!("/history?token={SECRET}"), "");
@@ -193,7 +206,7 @@ fn a_run_under_way_is_shown_test_by_test() {
     fill(&desk.path("results.db"));
     let served = Served::start(&desk, "", None);
     let line =
-        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --repeat 40 --warmup 0 --duration 100ms";
+        "run sqlite --quiet --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --repeat 500 --warmup 0 --duration 100ms";
     let mut run = desk.spawn(line);
     let at = format!("/run/{}", RUNS + 1);
     until("a test is told by the site while the run goes on", || {
@@ -201,13 +214,22 @@ fn a_run_under_way_is_shown_test_by_test() {
         events.contains("id: 1\nevent: test\n") && !events.contains("event: ended")
     });
     let page = served.page(&at);
-    assert!(page.contains(&format!("data-events=\"{at}/events?after=")) && page.contains("of 80 planned"), "{page}");
+    assert!(page.contains(&format!("data-events=\"{at}/events?after=")) && page.contains("of 1000 planned"), "{page}");
     assert!(page.contains("<noscript><meta http-equiv=\"refresh\""), "{page}");
     let later = served.asked(&format!("{at}/events"), "Last-Event-ID: 1\r\n").1;
     assert!(later.contains("retry: ") && !later.contains("id: 1\n"), "{later}");
     assert!(served.page(&format!("{at}?now=1")).contains("SRV-QUERY1"));
+    // Rows come without the page being asked for again; with the end of the run comes its report.
+    let mut browser = Browser::online();
+    browser.open_url(&served.url(&at), DESKTOP);
+    let rows = |browser: &mut Browser| browser.count("document.querySelectorAll('table.tests tbody tr').length");
+    let first = rows(&mut browser);
+    until("a test comes to the page", || rows(&mut browser) > first);
+    assert_eq!(browser.count("document.querySelectorAll('main[data-events]').length"), 1);
     signal(run.id(), Signal::INT);
     run.wait().unwrap();
+    until("the report takes the place of the page", || browser.count("document.querySelectorAll('.card').length") > 0);
+    assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
     let events = served.asked(&format!("{at}/events"), "").1;
     assert!(events.ends_with("event: ended\ndata: {}\n\n"), "{events}");
     assert!(!served.page(&at).contains("data-events"));
