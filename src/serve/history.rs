@@ -1,4 +1,5 @@
-//! Which history is asked for: that of a workload with its parameters, at a number of jobs, on one engine and platform.
+//! The history of one figure (a workload with its parameters, at a number of jobs, on one engine and platform): which one is
+//! asked for, and which runs belong to it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use oxhttp::model::{Body, Response};
 use super::Site;
 use super::pages::{Answer, Refused};
 use super::query::Query;
-use super::series::{self, Entry, History};
+use super::series;
+use crate::analysis::interval::supports;
 use crate::analysis::ramp;
 use crate::error::visible;
 use crate::model::{RunRecord, Test};
@@ -20,6 +22,66 @@ use crate::store::{Measured, Store};
 const MOST_RUNS: u32 = 500;
 /// Histories to choose from.
 const MOST_LISTED: usize = 2_000;
+
+/// A test that stands for its repetitions in a run.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub run: RunRecord,
+    pub test: Test,
+    /// How often it was run.
+    pub times: usize,
+    /// Half width of the 95 % interval of its mean as a fraction of it, where it is known.
+    pub fraction: Option<f64>,
+}
+
+/// The figures of one series in the order of their runs.
+pub struct History<'a> {
+    pub(super) newest: &'a Entry,
+    /// Each with why it is left out, if it is.
+    pub(super) entries: Vec<(&'a Entry, Option<&'static str>)>,
+}
+
+/// What a platform is called: its system, or its processors.
+pub fn platform(run: &RunRecord) -> Option<&str> {
+    run.disclosure.get("hardware", "system").or_else(|| run.disclosure.get("hardware", "cpu_model"))
+}
+
+impl<'a> History<'a> {
+    /// Of the same work on the same platform as the newest entry.
+    pub fn of(entries: &'a [Entry], newest: &'a Entry) -> History<'a> {
+        let is_same = |entry: &&Entry| {
+            ramp::same(&entry.test, &newest.test)
+                && entry.run.engine == newest.run.engine
+                && platform(&entry.run) == platform(&newest.run)
+        };
+        let entries = entries.iter().filter(is_same).map(|entry| (entry, left_out(entry, newest))).collect();
+        History { newest, entries }
+    }
+
+    /// Every entry, those left out too.
+    pub fn entries(&self) -> impl Iterator<Item = &'a Entry> {
+        self.entries.iter().map(|(entry, _)| *entry)
+    }
+
+    /// Number (from 1), entry and figure of those that support a statement.
+    pub(super) fn accepted(&self) -> Vec<(usize, &'a Entry, f64)> {
+        let numbered = self.entries.iter().zip(1..).filter(|((_, why), _)| why.is_none());
+        numbered.filter_map(|((entry, _), number)| Some((number, *entry, entry.test.kpm_value()?))).collect()
+    }
+}
+
+/// Why a figure does not stand beside the newest one.
+fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
+    let checks = [
+        (!supports(entry.test.status()), "not valid"),
+        (!entry.test.kpm_value().is_some_and(f64::is_finite), "no figure"),
+        (entry.test.revision() != newest.test.revision(), "another revision of the workload"),
+        (entry.test.hash() != newest.test.hash(), "other SQL or other parameters by default"),
+        (entry.run.size_gb != newest.run.size_gb, "data of another size"),
+        (entry.run.data_set_id != newest.run.data_set_id, "other data of the same size"),
+    ];
+    checks.into_iter().find(|(is_so, _)| *is_so).map(|(_, why)| why)
+}
 
 /// The history asked for, or those that there are.
 pub(super) fn page(site: &Site, query: &Query) -> Answer<Response<Body>> {
@@ -76,7 +138,7 @@ fn newest<'a>(entries: &'a [Entry], query: &Query) -> Option<&'a Entry> {
     let is = |name: &str, value: Option<&str>| query.get(name).is_none_or(|asked| Some(asked) == value);
     let fits = |entry: &&Entry| {
         is("engine", entry.run.engine.as_deref())
-            && is("platform", series::platform(&entry.run))
+            && is("platform", platform(&entry.run))
             && is("drive", Some(entry.test.drive().name()))
     };
     let exact = entries.iter().rev().filter(fits).find(|entry| *entry.test.chosen() == params);

@@ -83,7 +83,7 @@ impl Site {
 
     fn refusal(&self, refused: &Refused) -> Response<Body> {
         let content = html! { div.page { main { h1 { (refused.status.as_u16()) } p { (visible(&refused.why)) } } } };
-        let mut answer = self.html(self.phrase("Not found"), &content);
+        let mut answer = self.html(refused.status.to_string(), &content);
         *answer.status_mut() = refused.status;
         answer
     }

@@ -1,12 +1,11 @@
-//! The history of one figure: which runs may be compared, where it changed, and what their disclosures say of it.
+//! The page of a history: the figure over the runs, where it changed, and what the disclosures say of it.
 
 use std::collections::BTreeSet;
 
+use super::history::{Entry, History, platform};
 use crate::analysis::changes::{self, Change};
 use crate::analysis::compare::{Difference, Side, differences};
-use crate::analysis::interval::supports;
-use crate::analysis::ramp;
-use crate::model::{Better, Effect, RunRecord, Status, Test};
+use crate::model::{Better, Effect, RunRecord, Status};
 use crate::report::Language;
 use crate::report::document::{
     Axis, Block, Cell, Chart, Column, Digits, Document, Point, Role, Section, Series, Table,
@@ -15,66 +14,6 @@ use crate::report::document::{
 /// With fewer figures no change can be told from chance.
 const FEWEST: usize = 4;
 const DIGITS: Digits = Digits::Significant(4);
-
-/// A test that stands for its repetitions in a run.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    pub run: RunRecord,
-    pub test: Test,
-    /// How often it was run.
-    pub times: usize,
-    /// Half width of the 95 % interval of its mean as a fraction of it, where it is known.
-    pub fraction: Option<f64>,
-}
-
-/// The figures of one series in the order of their runs.
-pub struct History<'a> {
-    newest: &'a Entry,
-    /// Each with why it is left out, if it is.
-    entries: Vec<(&'a Entry, Option<&'static str>)>,
-}
-
-/// What a platform is called: its system, or its processors.
-pub fn platform(run: &RunRecord) -> Option<&str> {
-    run.disclosure.get("hardware", "system").or_else(|| run.disclosure.get("hardware", "cpu_model"))
-}
-
-impl<'a> History<'a> {
-    /// Of the same work on the same platform as the newest entry.
-    pub fn of(entries: &'a [Entry], newest: &'a Entry) -> History<'a> {
-        let is_same = |entry: &&Entry| {
-            ramp::same(&entry.test, &newest.test)
-                && entry.run.engine == newest.run.engine
-                && platform(&entry.run) == platform(&newest.run)
-        };
-        let entries = entries.iter().filter(is_same).map(|entry| (entry, left_out(entry, newest))).collect();
-        History { newest, entries }
-    }
-
-    /// Every entry, those left out too.
-    pub fn entries(&self) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter().map(|(entry, _)| *entry)
-    }
-
-    /// Number (from 1), entry and figure of those that support a statement.
-    fn accepted(&self) -> Vec<(usize, &'a Entry, f64)> {
-        let numbered = self.entries.iter().zip(1..).filter(|((_, why), _)| why.is_none());
-        numbered.filter_map(|((entry, _), number)| Some((number, *entry, entry.test.kpm_value()?))).collect()
-    }
-}
-
-/// Why a figure does not stand beside the newest one.
-fn left_out(entry: &Entry, newest: &Entry) -> Option<&'static str> {
-    let checks = [
-        (!supports(entry.test.status()), "not valid"),
-        (!entry.test.kpm_value().is_some_and(f64::is_finite), "no figure"),
-        (entry.test.revision() != newest.test.revision(), "another revision of the workload"),
-        (entry.test.hash() != newest.test.hash(), "other SQL or other parameters by default"),
-        (entry.run.size_gb != newest.run.size_gb, "data of another size"),
-        (entry.run.data_set_id != newest.run.data_set_id, "other data of the same size"),
-    ];
-    checks.into_iter().find(|(is_so, _)| *is_so).map(|(_, why)| why)
-}
 
 /// The page of a history.
 pub fn document(language: Language, history: &History<'_>, effects: &[Effect]) -> Document {
@@ -322,7 +261,7 @@ mod tests {
     use super::*;
     use crate::analysis::compare::fixture::run;
     use crate::analysis::fixture::at;
-    use crate::model::TestResult;
+    use crate::model::{Test, TestResult};
 
     /// Ten runs: 100 qps, and 80 from the sixth on, where a setting differs; one is conditional.
     fn entries() -> Vec<Entry> {
