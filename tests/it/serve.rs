@@ -226,9 +226,12 @@ fn a_run_under_way_is_shown_test_by_test() {
     let first = rows(&mut browser);
     until("a test comes to the page", || rows(&mut browser) > first);
     assert_eq!(browser.count("document.querySelectorAll('main[data-events]').length"), 1);
-    signal(run.id(), Signal::INT);
-    run.wait().unwrap();
-    until("the report takes the place of the page", || browser.count("document.querySelectorAll('.card').length") > 0);
+    assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
+    browser.loads(|_| {
+        signal(run.id(), Signal::INT);
+        run.wait().unwrap();
+    });
+    assert_eq!(browser.count("document.querySelectorAll('section#tests').length"), 1, "the report takes its place");
     assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
     let events = served.asked(&format!("{at}/events"), "").1;
     assert!(events.ends_with("event: ended\ndata: {}\n\n"), "{events}");
