@@ -17,8 +17,13 @@ use crate::model::Test;
 const SHEET_ROWS: usize = 14;
 /// Facts of its name plate.
 const SHEET_FACTS: usize = 6;
+/// Platforms on it, if there are several.
+const SHEET_PLATFORMS: usize = 9;
 /// Tiles on it.
 const SHEET_TILES: usize = 5;
+
+/// Runs whose names stand in a title; of more the others stand on the name plate.
+const MOST_NAMED: usize = 7;
 
 /// How to read the cards.
 const CARDS: &str = "Best throughput at any number of jobs, or the time at one job. Dashed: perfect scaling from one job. Service \
@@ -173,10 +178,16 @@ fn of_several(input: &Input, limits: &Limits, left_out: &[String]) -> Page {
 fn head_of_several(input: &Input, kind: &str) -> Head {
     let language = input.language;
     let all: Vec<Test> = input.runs.iter().flat_map(|data| data.tests.iter().map(Test::without_seconds)).collect();
-    let plate = input.runs.iter().zip(input.platforms()).map(|(data, name)| (name, head::title(language, data)));
+    let mut names = input.platforms();
+    let plate = input.runs.iter().zip(names.clone()).map(|(data, name)| (name, head::title(language, data)));
+    if names.len() > MOST_NAMED {
+        names.truncate(MOST_NAMED);
+        names.push("…".into());
+    }
+    let names = names.join(", ");
     Head {
         kind: language.phrase(kind),
-        title: language.count("runs", input.runs.len(), &[("names", &input.platforms().join(", "))]),
+        title: language.count("runs", input.runs.len(), &[("names", &names)]),
         counts: head::counts(language, &all),
         plate: plate.collect(),
         folds: head::reasons(language, &all).into_iter().collect(),
@@ -304,12 +315,15 @@ pub(in crate::report) fn sheet(input: &Input, sections: &[Section]) -> Option<Pa
     let (mut head, pictures) = match input.runs.as_slice() {
         [] => return None,
         [data] => (head::of_run(input, data, "platform summary"), one_sheet(input)),
-        _ => (head_of_several(input, "platform summary"), Vec::new()),
+        _ => (head_of_several(input, "summary of several platforms"), standings(input)),
     };
     head.folds.clear();
     head.tests.clear();
     // What a line has room for: the whole disclosure is the page's.
-    head.plate.truncate(SHEET_FACTS);
+    let room = if input.runs.len() == 1 { SHEET_FACTS } else { SHEET_PLATFORMS };
+    let more = input.runs.len().saturating_sub(SHEET_PLATFORMS);
+    head.plate.truncate(room);
+    head.plate.extend((more > 0).then(|| (language.count("more", more, &[]), String::new())));
     // The figures of one run stand in the picture, what was measured on the name plate, and its verdicts in the head.
     let lines = match input.runs.as_slice() {
         [data] => {
@@ -317,7 +331,9 @@ pub(in crate::report) fn sheet(input: &Input, sections: &[Section]) -> Option<Pa
             let kept = lines.into_iter().filter(|(title, _)| shown.contains(title));
             kept.chain(care(language, data)).collect()
         }
-        _ => lines,
+        _ if pictures.is_empty() && more == 0 => lines,
+        // The title and the picture say the rest.
+        _ => lines.into_iter().filter(|(title, _)| *title == language.say("heading_order", &[])).collect(),
     };
     let mut parts: Vec<Part> = pictures;
     parts.push(Part { pictures: vec![Picture::Lines(lines)], ..Part::default() });
@@ -346,6 +362,16 @@ fn care(language: Language, data: &RunTests) -> Option<(String, Vec<String>)> {
     let told: Vec<String> = counts.into_iter().map(|(code, count)| format!("{code} ({count})")).collect();
     let text = language.say("Verdicts are lowered for: {reasons}.", &[("reasons", &told.join(", "))]);
     (!told.is_empty()).then(|| (language.phrase("Care"), vec![text]))
+}
+
+/// How near each of several platforms comes to the best.
+fn standings(input: &Input) -> Vec<Part> {
+    let title = input.language.phrase("Share of the best");
+    let found = ratios::standings(input, SHEET_ROWS);
+    found
+        .map(|(picture, about)| Part { title, about, pictures: vec![picture], ..Part::default() })
+        .into_iter()
+        .collect()
 }
 
 /// The tiles and the gains of one run.

@@ -2,12 +2,12 @@
 //! line is better, whatever the direction of the metric.
 
 use super::super::picture::{Mark, Picture, RatioMark, RatioRow, Ratios, Tone};
-use super::super::{Input, Language, document::Digits};
+use super::super::{Input, Language, document::Digits, summary::several};
 use super::cards::{compact, groups, mark, times_shown};
 use crate::analysis::compare::{Change, Comparison, EqualJobs, Kind, Row};
 use crate::analysis::interval::supports;
 use crate::analysis::ramp;
-use crate::model::{Better, Status};
+use crate::model::{Better, Status, Test};
 
 /// A comparison as a forest plot: speed and throughput of each workload with their intervals.
 pub fn forest(comparison: &Comparison, language: Language) -> Option<Picture> {
@@ -125,6 +125,44 @@ pub(super) fn fingerprint(comparison: &Comparison, language: Language) -> Option
             has_stems: false,
         })
     })
+}
+
+/// How near each platform comes to the best: hollow by speed, filled by throughput, the best throughput first.
+pub(super) fn standings(input: &Input, most: usize) -> Option<(Picture, String)> {
+    let language = input.language;
+    let found = several::standings(input);
+    let last = found.last()?;
+    let mut order: Vec<usize> = (0..last.shares.len()).collect();
+    order.sort_by(|a, b| last.shares[*b].total_cmp(&last.shares[*a]));
+    let percent = |share: f64| format!("{} %", language.number(100.0 * share, Digits::Decimals(0)));
+    let platforms = input.platforms();
+    let row = |&run: &usize| RatioRow {
+        label: platforms[run].clone(),
+        marks: found
+            .iter()
+            .map(|of| RatioMark { value: of.shares[run], is_hollow: of.metric == "speed", ..RatioMark::default() })
+            .collect(),
+        cells: found.iter().map(|of| percent(of.shares[run])).chain([valid_of(&input.runs[run].tests)]).collect(),
+        verdict: language.verdict(Status::Valid),
+        ..RatioRow::default()
+    };
+    let rows = order.iter().take(most).map(row).collect();
+    let of =
+        |of: &several::Standing| language.count("standing", of.figures, &[("metric", &language.say(of.metric, &[]))]);
+    let how = language.phrase("Hollow: speed; filled: throughput.");
+    let left_out = order.len().saturating_sub(most);
+    let more = (left_out > 0).then(|| language.count("more", left_out, &[]) + ".");
+    let about = found.iter().map(of).chain([how]).chain(more).collect::<Vec<_>>().join(" ");
+    let head = |of: &several::Standing| if of.metric == "speed" { "Speed" } else { "Throughput" };
+    let heads = found.iter().map(head).chain(["Valid tests"]).map(|head| language.phrase(head)).collect();
+    let spoken = language.phrase("Share of the best");
+    let (equal, label_head) = (language.phrase("best"), language.phrase("Platform"));
+    Some((Picture::Ratios(Ratios { spoken, equal, label_head, heads, rows, has_stems: true }), about))
+}
+
+/// `41 / 74`.
+fn valid_of(tests: &[Test]) -> String {
+    format!("{} / {}", tests.iter().filter(|test| test.status() == Status::Valid).count(), tests.len())
 }
 
 /// What more jobs than one gain: best throughput / that of one job, of every ramp.

@@ -2,7 +2,7 @@
 //! that something is more, less or ahead stands only where an interval supports it.
 
 mod one;
-mod several;
+pub(super) mod several;
 
 pub(super) use one::tests;
 

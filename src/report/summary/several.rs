@@ -184,27 +184,45 @@ fn ahead(language: Language, metric: &str, order: &Order, platforms: &[String]) 
     language.say(key, &[("metric", metric), ("rows", &rows), ("leaders", &texts.join(", ")), ("ties", &ties)])
 }
 
-/// Geometric mean of the shares, over the rows that all platforms have.
-fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
+/// How near the platforms come to the best, by one metric.
+pub struct Standing {
+    pub metric: &'static str,
+    /// Figures that all platforms have.
+    pub figures: usize,
+    /// Of each platform the geometric mean of its shares of the best, 0 to 1.
+    pub shares: Vec<f64>,
+}
+
+/// The standings by speed and by throughput; none of a metric without a figure that all have and the verdict accepts.
+pub fn standings(input: &Input) -> Vec<Standing> {
+    let is_printed = input.runs.iter().all(|data| data.run.kind == RunKind::Published);
+    METRICS.iter().filter_map(|metric| standing(metric.name, &order(input, metric, is_printed).lines)).collect()
+}
+
+fn standing(metric: &'static str, lines: &[Line]) -> Option<Standing> {
     let of_line = |line: &Line| -> Option<Vec<f64>> {
         line.places.iter().map(|place| place.map(|place| place.share).filter(|share| *share > 0.0)).collect()
     };
     let complete: Vec<Vec<f64>> = lines.iter().filter_map(of_line).collect();
-    if complete.is_empty() {
-        return String::new();
-    }
     let mean = |run: usize| {
         let logarithms: f64 = complete.iter().map(|shares| shares[run].ln()).sum();
         (logarithms / complete.len() as f64).exp()
     };
-    let mut means: Vec<(usize, f64)> = (0..platforms.len()).map(|run| (run, mean(run))).collect();
+    let shares: Vec<f64> = (0..complete.first()?.len()).map(mean).collect();
+    Some(Standing { metric, figures: complete.len(), shares })
+}
+
+/// Geometric mean of the shares, over the rows that all platforms have.
+fn shares(language: Language, lines: &[Line], platforms: &[String]) -> String {
+    let Some(standing) = standing("", lines) else { return String::new() };
+    let mut means: Vec<(usize, f64)> = standing.shares.into_iter().enumerate().collect();
     means.sort_by(|a, b| b.1.total_cmp(&a.1));
     let text = |(run, mean): &(usize, f64)| {
         let percent = language.number(100.0 * mean, Digits::Decimals(0));
         language.say("share_of", &[("platform", &platforms[*run]), ("percent", &percent)])
     };
     let texts: Vec<String> = means.iter().map(text).collect();
-    language.count("share", complete.len(), &[("shares", &texts.join(", "))])
+    language.count("share", standing.figures, &[("shares", &texts.join(", "))])
 }
 
 fn distances(language: Language, lines: &[Line], platforms: &[String]) -> String {

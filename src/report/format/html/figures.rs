@@ -44,15 +44,23 @@ fn axis(ratios: &Ratios) -> (Span, Vec<f64>) {
     let far =
         ends.filter(|value| value.is_finite() && *value > 0.0).map(|value| value.max(1.0 / value)).fold(1.1, f64::max);
     let far = far.min(FURTHEST) * 1.04;
-    let least = if ratios.has_stems { 1.0 / far.min(2.1) } else { 1.0 / far };
+    let (least, far) = if ratios.has_stems { one_sided(ratios) } else { (1.0 / far, far) };
     let x = Span { low: least, high: far, from: 2.0, to: 98.0, is_log: true };
-    let all: Vec<f64> = if far > 1.5 { powers(2.0, least, far) } else { NEAR.to_vec() };
+    let all: Vec<f64> = if far.max(1.0 / least) > 1.5 { powers(2.0, least, far) } else { NEAR.to_vec() };
     let shown = |tick: &f64| *tick >= least * 0.999 && *tick <= far * 1.001;
     let mut ticks: Vec<f64> = all.into_iter().filter(shown).collect();
     if far <= 1.5 && far > 1.21 {
         ticks.retain(|tick| ![0.95, 1.05].contains(tick));
     }
     (x, ticks)
+}
+
+/// Ends of an axis on which most marks are on one side of equal.
+fn one_sided(ratios: &Ratios) -> (f64, f64) {
+    let marks =
+        || ratios.rows.iter().flat_map(|row| &row.marks).map(|mark| mark.value).filter(|value| value.is_finite());
+    let (low, high) = (marks().fold(0.95, f64::min), marks().fold(1.05, f64::max));
+    (low.max(1.0 / FURTHEST) / 1.04, high.min(FURTHEST) * 1.04)
 }
 
 fn ratio_axis(ratios: &Ratios, x: &Span, ticks: &[f64]) -> Markup {
