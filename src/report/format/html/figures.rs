@@ -17,13 +17,13 @@ const FURTHEST: f64 = 16.0;
 const NEAR: [f64; 9] = [0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4];
 
 /// A table whose middle cells are drawn.
-pub(super) fn ratios(ratios: &Ratios) -> Markup {
+pub(super) fn ratios(ratios: &Ratios, language: Language) -> Markup {
     let (x, ticks) = axis(ratios);
     let content = html! {
         table.ratios { "\n"
             thead { tr {
                 th scope="col" { span.sr { "#" } } th scope="col" { (ratios.label_head) }
-                th.axis scope="col" { (ratio_axis(ratios, &x, &ticks)) }
+                th.axis scope="col" { (ratio_axis(ratios, &x, &ticks, language)) }
                 @for head in &ratios.heads { th.number scope="col" { (head) } }
                 th scope="col" { span.sr { "verdict" } }
             } } "\n"
@@ -63,22 +63,22 @@ fn one_sided(ratios: &Ratios) -> (f64, f64) {
     (low.max(1.0 / FURTHEST) / 1.04, high.min(FURTHEST) * 1.04)
 }
 
-fn ratio_axis(ratios: &Ratios, x: &Span, ticks: &[f64]) -> Markup {
+fn ratio_axis(ratios: &Ratios, x: &Span, ticks: &[f64], language: Language) -> Markup {
     html! {
         svg width="100%" height="20" aria-hidden="true" { @for &tick in ticks {
-            (text(x.place(tick), 15.0, if tick == 1.0 { "m strong" } else { "m" }, &ratio_name(ratios, tick)))
+            (text(x.place(tick), 15.0, if tick == 1.0 { "m strong" } else { "m" }, &ratio_name(ratios, tick, language)))
         } }
     }
 }
 
-fn ratio_name(ratios: &Ratios, tick: f64) -> String {
+fn ratio_name(ratios: &Ratios, tick: f64, language: Language) -> String {
     match tick {
         1.0 => ratios.equal.clone(),
         0.5 => "½".into(),
         0.25 => "¼".into(),
         0.125 => "⅛".into(),
         tick if tick < 0.1 => format!("1/{}", svg::short(1.0 / tick)),
-        tick => format!("{}×", svg::short(tick)),
+        tick => format!("{}×", svg::tick(language, tick)),
     }
 }
 

@@ -112,7 +112,7 @@ fn part(part: &Part, number: usize, language: Language) -> Markup {
 fn picture(picture: &Picture, language: Language) -> Markup {
     match picture {
         Picture::Cards(cards) => html! { div.cards { "\n" @for card in cards { (self::card(card, language)) } } "\n" },
-        Picture::Ratios(ratios) => figures::ratios(ratios),
+        Picture::Ratios(ratios) => figures::ratios(ratios, language),
         Picture::Panels(panels) => figures::panels(panels, language),
         Picture::Timeline(line) => figures::timeline(line, language),
         Picture::Heatmap(map) => table::heatmap(map),
