@@ -2,23 +2,25 @@
 //!
 //! Waits come from the samples of the sessions; where there are none, from the counters of the database that time them.
 
-use super::cpu::{busy_pct, foreign, processors};
-use super::kpm::THREADS_USED;
+use super::cpu::foreign;
 use super::time_model::waiting_for_processor_s;
-use crate::model::{Activity, Sentence, TestResult, Waits};
+use crate::model::{Activity, EventCount, Sentence, TestResult, Waits};
 
 mod experiment;
+mod processors;
 
 pub use experiment::{Action, Experiment, Forecast, TimeShares, experiment, forecast, judge_forecast, told};
+use processors::processor;
+pub(super) use processors::{usable_processors, used_processors};
 
-/// Processors count as used up from this share on of those that the jobs can use.
-const USED_UP: f64 = 0.9;
 /// A wait is a cause from this share of the jobs' time on.
 const CAUSE: f64 = 0.1;
 /// Where only counters tell a wait, with work of other kinds around it: half of the time.
 const WAIT_LIMIT: f64 = 0.5;
 /// Checkpoints at least so often are a cause: one each so many seconds of the test, and at least two.
 const OFTEN_S: f64 = 30.0;
+/// Who makes checkpoints, as the classes of its events begin; so do those of jobs that wait for one.
+const CHECKPOINTER: &str = "checkpointer";
 /// From this share of its time on our process is why sessions wait for their client.
 const OURS: f64 = 0.5;
 
@@ -155,51 +157,6 @@ fn around_waits(result: &TestResult) -> Option<Around> {
     Some(Around { kernel, queued, at_rest: waits.at_rest() / waits.sessions as f64 })
 }
 
-/// Processors in use by the database and our own process.
-pub(super) fn used_processors(result: &TestResult) -> Option<f64> {
-    let seconds = |name| result.window_counters.get(name);
-    // A database within our process has no processes of its own.
-    let used_s = match (seconds("server_cpu_s"), seconds("self_cpu_s")) {
-        (None, None) => return None,
-        (server_s, self_s) => server_s.unwrap_or(0.0) + self_s.unwrap_or(0.0),
-    };
-    (result.window_s > 0.0).then(|| used_s / result.window_s)
-}
-
-/// Processors that the database and we could use: all but what the host of a virtual machine took.
-pub(super) fn usable_processors(result: &TestResult) -> Option<f64> {
-    let stolen = result.window_counters.get("os_cpu_steal_s").unwrap_or(0.0) / result.window_s;
-    Some(processors(result)? - stolen)
-}
-
-/// All processors that the jobs can use are in use, whatever other programs use; with fewer jobs than processors each job is one
-/// thread. Where others take part of them, that the jobs were seen at work shows the same.
-fn processor(result: &TestResult) -> Option<Limiter> {
-    let (used, usable) = (used_processors(result)?, usable_processors(result)?);
-    let can_use = f64::from(result.jobs) * threads(result);
-    let at_work = seen(result, Activity::Cpu);
-    let is_one_thread = can_use < USED_UP * usable;
-    let is_busy = busy_pct(&result.window_counters).is_ok_and(|busy| busy >= 100.0 * USED_UP) || is_one_thread;
-    let used_share = used / can_use.min(usable);
-    let is_limit = used_share >= USED_UP || is_busy && at_work.is_some_and(|share| share >= USED_UP);
-    let (cause, template) = match is_one_thread {
-        true => (Cause::OneThread, "{used} processors in use by the database and us; {jobs} can use {can} of {usable}"),
-        false => (Cause::Cpu, "{used} of {usable} processors in use by the database and us"),
-    };
-    let evidence = Sentence::new(template)
-        .with("used", used)
-        .with("usable", usable)
-        .with("can", can_use)
-        .with("jobs", Sentence::jobs(result.jobs));
-    (can_use > 0.0 && is_limit).then(|| Limiter { cause, share: Some(at_work.unwrap_or(used_share)), evidence })
-}
-
-/// Processors that a job of a closed loop can use: one for each process that works on an op.
-fn threads(result: &TestResult) -> f64 {
-    let asked = || result.params.get("threads")?.parse().ok();
-    result.facts.get(THREADS_USED).copied().or_else(asked).map_or(1.0, |threads: f64| threads.max(1.0))
-}
-
 /// A wait that sessions were seen at. Those who wait for a processor can wait for nothing else: the time left to them is what a tenth
 /// is of.
 fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter> {
@@ -274,19 +231,34 @@ fn timed(
     })
 }
 
-/// Checkpoints follow one another; their share is that of the samples in which the process that makes them was seen at work, where
-/// the server shows it.
+/// Checkpoints follow one another, or jobs were seen waiting for one. Its share is that of the jobs' time; where they do not show it
+/// that of the samples in which who makes checkpoints was seen at work.
 fn checkpoint(result: &TestResult) -> Option<Limiter> {
-    let count =
-        result.counters.get("checkpoints").filter(|count| *count >= 2.0 && result.total_s / count <= OFTEN_S)?;
-    let at_work = sampled(result).and_then(|waits| {
-        let seen = waits.of_server().filter(|count| count.event.class.starts_with("checkpointer"));
-        let seen: u64 = seen.map(|count| count.samples).sum();
-        (seen > 0).then(|| (seen as f64 / waits.samples as f64).min(1.0))
+    let counted = result.counters.get("checkpoints");
+    let often = counted.filter(|count| *count >= 2.0 && result.total_s / count <= OFTEN_S);
+    let waits = sampled(result);
+    let is_it = |count: &&EventCount| count.event.class.starts_with(CHECKPOINTER);
+    let waited = waits.map(|waits| {
+        waits.of_jobs().filter(is_it).fold(0.0, |sum, count| sum + waits.weight(count)) / waits.sessions as f64
     });
-    let evidence =
-        Sentence::new("{count=} checkpoints in {total.1} s").with("count", count).with("total", result.total_s);
-    Some(Limiter { cause: Cause::Checkpoint, share: at_work, evidence })
+    let at_work = waits.map(|waits| {
+        let seen: u64 = waits.of_server().filter(is_it).map(|count| count.samples).sum();
+        (seen as f64 / waits.samples as f64).min(1.0)
+    });
+    let waited = waited.filter(|share| *share >= CAUSE);
+    let at_work = at_work.filter(|share| *share > 0.0);
+    let evidence = match (waited, often) {
+        (Some(share), _) => {
+            let template = "{share%} of the jobs' time by sampling until a checkpoint gave room in the log, which was nearly full in \
+                            {nearly%} of the samples";
+            Sentence::new(template).with("share", share).with("nearly", at_work.unwrap_or(0.0))
+        }
+        (None, Some(count)) => {
+            Sentence::new("{count=} checkpoints in {total.1} s").with("count", count).with("total", result.total_s)
+        }
+        (None, None) => return None,
+    };
+    Some(Limiter { cause: Cause::Checkpoint, share: waited.or(at_work), evidence })
 }
 
 /// Processors that others used or took while sessions of ours waited for one.

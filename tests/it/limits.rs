@@ -373,17 +373,23 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
     on_both(|kind| {
         let desk = Desk::new();
         let own = small_profile(&desk).display().to_string();
-        let line = format!(
-            "run {} --catalog {own} --profile SMALL --workload LGWR-LAT --workload STO-RANDOM --jobs 2 --duration 400ms \
-             --explain=1 {LINE}",
-            kind.engine
-        );
-        let run = desk.run(&line).ok().json();
-        let tests = run["tests"].as_array().unwrap();
-        let log = explained(&tests[0]);
-        assert!(log["cause"] == "log-sync" && is_tried(log), "{}: {log:#}", kind.engine);
-        let [before, after] = ["share_before", "share_after"].map(|name| log[name].as_f64().unwrap());
-        assert!(after < before, "{}: {log:#}", kind.engine);
+        // The busier the machine, the longer it takes until samples meet the log, in the test and in a trial.
+        let durations = ["400ms", "2s", "6s"].iter();
+        let mut runs = durations.map(|duration| {
+            let line = format!(
+                "run {} --catalog {own} --profile SMALL --workload LGWR-LAT --workload STO-RANDOM --jobs 2 --duration {duration} \
+                 --explain=1 {LINE}",
+                kind.engine
+            );
+            desk.run(&line).ok().json()
+        });
+        let takes_away = |run: &Value| {
+            let log = explained(&run["tests"][0]);
+            let [before, after] = ["share_before", "share_after"].map(|name| log[name].as_f64());
+            log["cause"] == "log-sync" && is_tried(log) && after < before
+        };
+        let run = runs.find(takes_away).unwrap_or_else(|| panic!("{}: no limit of the log is taken away", kind.engine));
+        let (tests, log) = (run["tests"].as_array().unwrap(), &run["tests"][0]["explained"]);
         let per_s = log["blocks"][0].as_array().unwrap();
         assert!(per_s.len() == 2 && log["changed"].as_object().unwrap().len() == log_settings(kind), "{log:#}");
         // On a fast device reads take less than a tenth of the time: then there is nothing to take away.
@@ -391,7 +397,7 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
         if limits.first().is_some_and(|limit| limit["cause"] == "read") {
             let read = explained(&tests[1]);
             assert!(read["cause"] == "read" && is_tried(read), "{}: {read:#}", kind.engine);
-            assert!(read["share_after"].as_f64() < read["share_before"].as_f64(), "{}: {read:#}", kind.engine);
+            assert!(read["share_after"].as_f64() <= read["share_before"].as_f64(), "{}: {read:#}", kind.engine);
         }
         let page = desk.run("report test last:1 --language de").ok().stdout;
         assert!(page.contains("Versucht: ") && page.contains("unentschieden"), "{page}");
@@ -431,7 +437,12 @@ fn a_cache_that_is_too_small_makes_jobs_wait_for_reads() {
 fn a_log_that_is_too_small_makes_checkpoints_follow_one_another() {
     for kind in KINDS {
         let bench = Bench::new(kind, kind.small_log);
-        bench.finds_within(&["checkpoint"], "--workload LGWR-THR --jobs 2", &["4s", "15s", "40s"]);
+        let test = bench.finds_within(&["checkpoint"], "--workload LGWR-THR --jobs 2", &["4s", "15s", "40s"]);
+        let mut events = test["waits"]["events"].as_array().unwrap().iter();
+        let is_seen = events.any(|event| event["class"].as_str().unwrap().starts_with("checkpointer"));
+        let mut limits = test["limiters"].as_array().unwrap().iter();
+        let limit = limits.find(|limit| limit["cause"] == "checkpoint").unwrap();
+        assert_eq!(limit["share"].is_number(), is_seen, "{}: {limit:#} {:#}", kind.engine, test["waits"]);
     }
 }
 

@@ -122,6 +122,9 @@ pub fn told(explained: &Explained) -> Sentence {
         explained.changed.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
     let template = match (explained.outcome, explained.low.is_some()) {
         (ForecastOutcome::NotTried, _) => "{change} (foretold {forecast} of the throughput): not tried, {why}",
+        _ if explained.blocks.is_empty() => {
+            "{change} ({changed}): no block was measured, foretold {forecast} of the throughput"
+        }
         (_, true) => {
             "{change} ({changed}): {ratio} of the throughput ({low} to {high}, {blocks}), foretold {forecast}: {outcome}; \
              {cause} took {before} of the jobs' time before and {after} after it"

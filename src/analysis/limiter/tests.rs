@@ -1,5 +1,6 @@
 use super::*;
 use crate::analysis::fixture;
+use crate::analysis::kpm::THREADS_USED;
 use crate::model::{Event, EventCount, OpenLoop};
 
 fn with(window: &[(&str, f64)], whole: &[(&str, f64)]) -> TestResult {
@@ -127,6 +128,15 @@ fn checkpoints_that_follow_one_another_are_a_cause() {
     };
     seen.waits.as_mut().unwrap().events.push(EventCount { event, samples: 60, share: 1.0 });
     assert_eq!(limiters(&seen)[0].share, Some(0.6));
+    // Jobs that were seen waiting for one are its evidence, also where none is counted.
+    let mut waiting = sampled(with(&[], &[]), 0, &[(Activity::Other, 50)]);
+    assert_eq!(causes(&waiting), []);
+    let waits = waiting.waits.as_mut().unwrap();
+    waits.events[0].event.class = "checkpointer: the log is full".into();
+    waits.events.extend(seen.waits.unwrap().events.pop());
+    let found = limiters(&waiting).remove(0);
+    let text = "25 % of the jobs' time by sampling until a checkpoint gave room in the log, which was nearly full in 60 % of the samples";
+    assert_eq!((found.cause, found.share, found.evidence.to_string().as_str()), (Cause::Checkpoint, Some(0.25), text));
 }
 
 #[test]
