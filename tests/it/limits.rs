@@ -384,7 +384,7 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
             desk.run(&line).ok().json()
         });
         let takes_away = |run: &Value| {
-            let log = explained(&run["tests"][0]);
+            let log = &run["tests"][0]["explained"];
             let [before, after] = ["share_before", "share_after"].map(|name| log[name].as_f64());
             log["cause"] == "log-sync" && is_tried(log) && after < before
         };
