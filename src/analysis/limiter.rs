@@ -157,12 +157,13 @@ fn around_waits(result: &TestResult) -> Option<Around> {
     Some(Around { kernel, queued, at_rest: waits.at_rest() / waits.sessions as f64 })
 }
 
-/// A wait that sessions were seen at. Those who wait for a processor can wait for nothing else: the time left to them is what a tenth
-/// is of.
+/// A wait that sessions were seen at; for I/O its part of the kernel's work counts as well, which is nearly all where a device is fast.
+/// Those who wait for a processor can wait for nothing else: the time left to them is what a tenth is of.
 fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter> {
     let waits = sampled(result)?;
     let left = 1.0 - waits.queued().unwrap_or(0.0);
-    let share = seen(result, activity).filter(|share| *share > 0.0 && *share >= CAUSE * left)?;
+    let takes = |share: f64| TimeShares::with(result, cause, share).goes[0];
+    let share = seen(result, activity).filter(|share| *share > 0.0 && takes(*share) >= CAUSE * left)?;
     let most = waits.of_jobs().find(|count| count.event.activity == activity)?;
     let around = around_waits(result).filter(|_| cause.is_io());
     let template = match around {

@@ -43,6 +43,8 @@ impl ProcessorTime {
         }
         let mut sum = ProcessorTime::default();
         spans.values().for_each(|[first, last]| sum.add(first, last));
+        // Who reads may be held up between a reading and the clock: nobody was busy for longer than there was time.
+        sum.of_s = sum.of_s.max(sum.user_s + sum.kernel_s + sum.queued_s);
         (sum.of_s > 0.0 && sum.user_s + sum.kernel_s > 0.0).then_some(sum)
     }
 
@@ -59,7 +61,7 @@ impl ProcessorTime {
 
     /// Share of the time on a processor or waiting for one.
     pub fn share(&self) -> f64 {
-        ((self.user_s + self.kernel_s + self.queued_s) / self.of_s).min(1.0)
+        (self.user_s + self.kernel_s + self.queued_s) / self.of_s
     }
 }
 
@@ -109,6 +111,9 @@ mod tests {
             [(0.0, [time(7, [9 * S, 0, 1, 1])]), (1.0, [time(7, [0, 0, 0, 0])]), (3.0, [time(7, [S, 0, 10, 0])])];
         let found = ProcessorTime::between(readings.iter().map(|(at_s, times)| (*at_s, times.as_slice()))).unwrap();
         assert_eq!((found.of_s, found.user_s, found.kernel_s), (2.0, 1.0, 0.0));
+        let late = [(1.0, [time(7, [0; 4])]), (1.5, [time(7, [S, 0, 10, 0])])];
+        let found = ProcessorTime::between(late.iter().map(|(at_s, times)| (*at_s, times.as_slice()))).unwrap();
+        assert_eq!((found.of_s, found.share()), (1.0, 1.0));
     }
 
     #[test]

@@ -50,11 +50,11 @@ fn commits_are_seen_waiting_for_the_log_on_both_servers() {
         assert!(activities(waits).contains(&"log-sync"), "{engine}: {waits:#}");
         assert!(waits["cost"]["own_cpu_s"].as_f64().unwrap() > 0.0, "{waits:#}");
         assert!(waits["cost"]["server_cpu_s"].as_f64().unwrap() > 0.0, "{waits:#}");
-        // What the kernel counted of both sessions: no more than the time that they had.
+        // What the kernel counted of both sessions, who may be read late.
         let [of_s, user_s, kernel_s, queued_s] =
             ["of_s", "user_s", "kernel_s", "queued_s"].map(|name| waits["processors"][name].as_f64().unwrap());
         let window_s = test["elapsed_s"].as_f64().unwrap();
-        assert!(of_s > 0.0 && of_s <= 2.0 * window_s, "{engine}: {waits:#}");
+        assert!(of_s > 0.0 && of_s <= 4.0 * window_s, "{engine}: {waits:#}");
         assert!(user_s + kernel_s > 0.0 && user_s + kernel_s + queued_s <= 1.01 * of_s, "{engine}: {waits:#}");
         let shares: f64 = waits["events"]
             .as_array()

@@ -58,7 +58,7 @@ impl TimeShares {
     /// which they waited for one after a wait the part that the cause has of all waits; at the least none of that waiting. At the most
     /// all of both, and of the waits for the client what our process did not work in: processors that never rest wake nobody late.
     /// Elsewhere at the most what the whole database worked in the kernel.
-    fn with(result: &TestResult, cause: Cause, share: f64) -> TimeShares {
+    pub(super) fn with(result: &TestResult, cause: Cause, share: f64) -> TimeShares {
         let whole_s = f64::from(result.jobs) * result.window_s;
         let worked = |counter| result.window_counters.get(counter).unwrap_or(0.0) / whole_s;
         let goes = match around_waits(result).filter(|_| cause.is_io()) {

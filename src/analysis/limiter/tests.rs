@@ -1,7 +1,7 @@
 use super::*;
 use crate::analysis::fixture;
 use crate::analysis::kpm::THREADS_USED;
-use crate::model::{Event, EventCount, OpenLoop};
+use crate::model::{Event, EventCount, OpenLoop, ProcessorTime};
 
 fn with(window: &[(&str, f64)], whole: &[(&str, f64)]) -> TestResult {
     let (window_counters, counters) = (fixture::counters(window), fixture::counters(whole));
@@ -108,6 +108,19 @@ fn waits_are_ranked_by_the_time_that_sessions_were_seen_at_them() {
     );
     let reads = sampled(fixture::result(), 0, &[(Activity::DataRead, 60), (Activity::DataWrite, 30)]);
     assert_eq!(causes(&reads), [Cause::Read, Cause::DataWrite]);
+}
+
+#[test]
+fn a_fast_log_takes_the_kernels_work_for_it() {
+    let found = |user_s, kernel_s, queued_s| {
+        let mut result = sampled(fixture::result(), 0, &[(Activity::LogSync, 4)]);
+        result.waits.as_mut().unwrap().processors = Some(ProcessorTime { of_s: 20.0, user_s, kernel_s, queued_s });
+        causes(&result)
+    };
+    assert_eq!(found(12.0, 7.2, 0.0), [Cause::LogSync]);
+    assert_eq!(found(19.0, 0.2, 0.0), []);
+    // Where others leave next to nothing, a tenth of that counts.
+    assert_eq!(found(0.8, 0.0, 18.4), [Cause::LogSync]);
 }
 
 #[test]
