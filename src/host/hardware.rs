@@ -1,6 +1,7 @@
 //! Processors and memory, of the machine and of the container that we are in.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::{Fact, file};
 
@@ -17,17 +18,28 @@ pub fn machine_memory_bytes() -> u64 {
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }
 
-/// Memory of this machine, or of the container we are in if that is less, in bytes.
+/// Memory of this machine, or of the container or control group we are in if that is less, in bytes.
 pub fn memory_bytes() -> u64 {
-    let read = |path: &str| file(path).unwrap_or_default();
-    let group = read("/proc/self/cgroup");
-    let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
-    let limits = [
-        read("/sys/fs/cgroup/memory.max"),
-        read(&format!("/sys/fs/cgroup{group}/memory.max")),
-        read("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-    ];
+    let limits: Vec<String> =
+        limit_files(&file("/proc/self/cgroup").unwrap_or_default()).iter().filter_map(|path| file(path)).collect();
     least(machine_memory_bytes(), &limits)
+}
+
+/// Where the limits of memory stand of control groups as `/proc/self/cgroup` names them, and of all groups around them: of the
+/// unified hierarchy (`0::/a/b`) and of memory's own (`4:memory:/a/b`). A container sees its own group as the root.
+fn limit_files(groups: &str) -> Vec<String> {
+    let of = |line: &str| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let (root, name) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            own if own.split(',').any(|one| one == "memory") => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            _ => return None,
+        };
+        let around = Path::new(path).ancestors().map(|group| group.display().to_string());
+        Some(around.map(|group| format!("{root}{}/{name}", group.trim_end_matches('/'))).collect::<Vec<_>>())
+    };
+    groups.lines().filter_map(of).flatten().collect()
 }
 
 /// The least of the machine's memory and the control groups' limits; `max` is none.
@@ -95,6 +107,19 @@ fn numa_nodes() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_stands_in_the_own_group_or_around_it() {
+        assert_eq!(
+            limit_files("0::/user.slice/a\n"),
+            ["/user.slice/a", "/user.slice", ""].map(|group| format!("/sys/fs/cgroup{group}/memory.max"))
+        );
+        let old = limit_files("9:cpu,cpuacct:/x\n4:memory:/x/y\n0::/\n");
+        let expected =
+            ["memory/x/y", "memory/x", "memory"].map(|group| format!("/sys/fs/cgroup/{group}/memory.limit_in_bytes"));
+        assert_eq!(old[..3], expected);
+        assert_eq!(old[3..], ["/sys/fs/cgroup/memory.max"]);
+    }
 
     #[test]
     fn cores_are_counted_per_socket() {
