@@ -11,6 +11,7 @@ pub enum Kind {
     Gauge,
     Counter,
     Summary,
+    Histogram,
     Info,
     StateSet,
 }
@@ -21,6 +22,7 @@ impl Kind {
             Kind::Gauge => "gauge",
             Kind::Counter => "counter",
             Kind::Summary => "summary",
+            Kind::Histogram => "histogram",
             Kind::Info => "info",
             Kind::StateSet => "stateset",
         }
@@ -32,6 +34,7 @@ impl Kind {
             Kind::Gauge | Kind::StateSet => &[""],
             Kind::Counter => &["_total"],
             Kind::Summary => &["", "_count", "_sum"],
+            Kind::Histogram => &["_bucket", "_count", "_sum"],
             Kind::Info => &["_info"],
         }
     }
@@ -98,6 +101,18 @@ impl Page {
         self.family(family, samples.iter().flat_map(one).collect());
     }
 
+    /// Adds a family of histograms.
+    pub fn add_histograms(&mut self, family: &Family, samples: &[(Labels, Histogram)]) {
+        let one = |(labels, histogram): &(Labels, Histogram)| -> Vec<_> {
+            let with = |most: String| [labels.as_slice(), &[("le", most)]].concat();
+            let finite = histogram.buckets.iter().map(|&(most, count)| ("_bucket", with(most.to_string()), count));
+            let all = ("_bucket", with("+Inf".into()), histogram.count);
+            let ends = [all, ("_count", labels.clone(), histogram.count), ("_sum", labels.clone(), histogram.sum)];
+            finite.chain(ends).collect()
+        };
+        self.family(family, samples.iter().flat_map(one).collect());
+    }
+
     fn family(&mut self, family: &Family, samples: Vec<(&str, Labels, f64)>) {
         if samples.is_empty() {
             return;
@@ -124,6 +139,15 @@ impl Page {
 pub struct Summary {
     /// Those that are known: 0.99 and the time that 99 % of the ops took at most.
     pub quantiles: Vec<(f64, f64)>,
+    pub count: f64,
+    pub sum: f64,
+}
+
+/// How many ops took at most so long: what can be added up over tests and machines, as quantiles cannot.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Histogram {
+    /// Seconds, ascending, and the ops that took at most so many.
+    pub buckets: Vec<(f64, f64)>,
     pub count: f64,
     pub sum: f64,
 }
@@ -167,6 +191,9 @@ mod tests {
         let time = Family { name: "x_time_seconds", kind: Kind::Summary, help: "Time." };
         let summary = Summary { quantiles: vec![(0.5, 0.001)], count: 4.0, sum: 0.006 };
         page.add_summaries(&time, &[(vec![("jobs", "2".to_string())], summary)]);
+        let spread = Family { name: "x_spread_seconds", kind: Kind::Histogram, help: "Times." };
+        let histogram = Histogram { buckets: vec![(0.001, 3.0)], count: 4.0, sum: 0.006 };
+        page.add_histograms(&spread, &[(Vec::new(), histogram)]);
         let text = page.end();
         for line in [
             "x_verdict{x_verdict=\"valid\"} 0",
@@ -174,6 +201,9 @@ mod tests {
             "x_time_seconds{jobs=\"2\",quantile=\"0.5\"} 0.001",
             "x_time_seconds_count{jobs=\"2\"} 4",
             "x_time_seconds_sum{jobs=\"2\"} 0.006",
+            "x_spread_seconds_bucket{le=\"0.001\"} 3",
+            "x_spread_seconds_bucket{le=\"+Inf\"} 4",
+            "x_spread_seconds_sum 0.006",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}:\n{text}");
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::open_metrics::{Family, Kind, Labels, Page, Summary};
+use super::open_metrics::{Family, Histogram, Kind, Labels, Page, Summary};
 use crate::analysis::cpu;
 use crate::campaign::Event;
 use crate::model::params::assignments;
@@ -29,6 +29,11 @@ const KPM: Family =
 const OPS: Family = Family { name: "dbdyno_test_ops_rate", kind: Kind::Gauge, help: "Ops per second of a test." };
 const TIME: Family =
     Family { name: "dbdyno_test_service_time_seconds", kind: Kind::Summary, help: "Service time of an op of a test." };
+const SPREAD: Family = Family {
+    name: "dbdyno_test_service_time_spread_seconds",
+    kind: Kind::Histogram,
+    help: "Ops of a test by service time.",
+};
 const BUSY: Family = Family {
     name: "dbdyno_test_cpu_busy_ratio",
     kind: Kind::Gauge,
@@ -38,8 +43,8 @@ const VERDICT: Family =
     Family { name: "dbdyno_test_verdict", kind: Kind::StateSet, help: "Whether a test's figures can be trusted." };
 
 /// Everything that is told of a run.
-pub const FAMILIES: [&Family; 12] =
-    [&BUILD, &RUN, &LEFT, &TESTS, &RUNNING, &NOW, &NOW_TIME, &KPM, &OPS, &TIME, &BUSY, &VERDICT];
+pub const FAMILIES: [&Family; 13] =
+    [&BUILD, &RUN, &LEFT, &TESTS, &RUNNING, &NOW, &NOW_TIME, &KPM, &OPS, &TIME, &SPREAD, &BUSY, &VERDICT];
 
 /// States of a verdict.
 const STATES: [Status; 3] = [Status::Valid, Status::Conditional, Status::Invalid];
@@ -75,6 +80,7 @@ struct TestFigures {
     kpm: Option<(String, f64)>,
     ops_per_s: Option<f64>,
     time: Option<Summary>,
+    spread: Option<Histogram>,
     busy: Option<f64>,
     status: Option<Status>,
 }
@@ -168,6 +174,8 @@ impl State {
         page.add(&OPS, gauge(|test| test.ops_per_s));
         let times = self.tests.iter().filter_map(|(labels, test)| Some((labels.clone(), test.time.clone()?)));
         page.add_summaries(&TIME, &times.collect::<Vec<_>>());
+        let spreads = self.tests.iter().filter_map(|(labels, test)| Some((labels.clone(), test.spread.clone()?)));
+        page.add_histograms(&SPREAD, &spreads.collect::<Vec<_>>());
         page.add(&BUSY, gauge(|test| test.busy));
         let verdicts = self.tests.iter().filter_map(|(labels, test)| Some((labels.clone(), test.status?.to_string())));
         let states = STATES.map(|state| state.to_string());
@@ -182,6 +190,7 @@ impl TestFigures {
             kpm: result.kpm_value.map(|value| (result.kpm.unit.clone(), value)),
             ops_per_s: measured.then_some(result.ops_per_s),
             time: summary(&result.latency, result.window.ops, result.window.busy_s).filter(|_| measured),
+            spread: histogram(&result.latency, result.window.ops, result.window.busy_s).filter(|_| measured),
             busy: cpu::busy_pct(&result.window_counters).ok().map(|percent| percent / 100.0),
             status: Some(result.verdict.status),
         }
@@ -198,6 +207,23 @@ fn summary(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Summary> {
     ];
     let quantiles = known(times).into_iter().map(|(quantile, us)| (quantile, us / 1e6)).collect();
     latency.mean_us.map(|_| Summary { quantiles, count: ops as f64, sum: busy_s })
+}
+
+/// Ends of the buckets: 1, 2.5 and 5 of every decade from a microsecond to ten seconds.
+fn bucket_ends_s() -> impl Iterator<Item = f64> {
+    let ends = (-6..=0).flat_map(|decade| [1.0, 2.5, 5.0].map(|step| step * 10_f64.powi(decade)));
+    ends.chain([10.0]).map(|end_s| (end_s * 1e9).round() / 1e9)
+}
+
+/// Of sampled ops each stands for its part of all.
+fn histogram(latency: &LatencySummary, ops: u64, busy_s: f64) -> Option<Histogram> {
+    let sampled: u64 = latency.buckets.iter().map(|(_, count)| count).sum();
+    let up_to = |end_s: f64| -> u64 {
+        latency.buckets.iter().filter(|(value_ns, _)| *value_ns as f64 <= end_s * 1e9).map(|(_, count)| count).sum()
+    };
+    let of_all = |count: u64| (count as f64 / sampled as f64 * ops as f64).round();
+    let buckets = bucket_ends_s().map(|end_s| (end_s, of_all(up_to(end_s)))).collect();
+    (sampled > 0).then_some(Histogram { buckets, count: ops as f64, sum: busy_s })
 }
 
 fn known<const N: usize>(times_us: [(f64, Option<f64>); N]) -> Vec<(f64, f64)> {
@@ -251,12 +277,17 @@ mod tests {
         let mut test = fixture::result();
         (test.workload, test.latency.p99_us) = ("Q1".into(), Some(3000.0));
         test.latency.mean_us = Some(200.0);
+        test.latency.buckets = vec![(200_000, 3), (3_000_000, 1)];
+        test.window.ops = 40;
         [&test, &test].into_iter().for_each(|test| metrics.note(&Event::TestDone(test)));
         let text = metrics.text();
         assert_eq!(value(&text, "dbdyno_running{"), None);
         assert_eq!(value(&text, "dbdyno_tests_total{verdict=\"valid\"}"), Some(2.0));
         // Repetitions are one test: a page may not tell a figure twice.
         assert_eq!(text.matches("dbdyno_test_ops_rate{workload=\"Q1\"").count(), 1, "{text}");
+        let up_to =
+            |end: &str| text.lines().find(|line| line.contains(&format!("le=\"{end}\"}}"))).unwrap().to_string();
+        assert!(up_to("0.00025").ends_with(" 30") && up_to("0.0001").ends_with(" 0") && up_to("+Inf").ends_with(" 40"));
         assert!(text.contains("quantile=\"0.99\"} 0.003\n") && text.ends_with("# EOF\n"), "{text}");
         assert_eq!(text.matches("dbdyno_test_verdict=\"valid\"} 1").count(), 1);
     }

@@ -128,6 +128,8 @@ fn prometheus_reads_the_metrics_of_a_run() {
     until("Prometheus has the test that is over", || !prometheus.found("dbdyno_test_kpm").is_empty());
     let found = prometheus.found("dbdyno_test_kpm");
     assert_eq!(found[0]["metric"]["workload"], "SRV-QUERY1", "{found:?}");
+    // As a histogram: 1, 2.5, 5 of seven decades, ten seconds, and all.
+    assert_eq!(prometheus.found("dbdyno_test_service_time_spread_seconds_bucket").len(), 23);
     assert_eq!(found[0]["metric"]["unit"], "qps");
     let types = get(prometheus.port, "/api/v1/metadata?metric=dbdyno_test_verdict").unwrap().1;
     assert!(types.contains("stateset"), "{types}");
