@@ -65,10 +65,12 @@ select
   coalesce(max(case variable_name when 'INNODB_OS_LOG_FSYNCS' then variable_value end),
     case when @@global.innodb_flush_log_at_trx_commit = 1
       then max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end) end)
-  + coalesce(max(case variable_name when 'ROCKSDB_WAL_SYNCED' then variable_value end), 0) as wal_syncs
+  + coalesce(max(case variable_name when 'ROCKSDB_WAL_SYNCED' then variable_value end), 0) as wal_syncs,
+  max(case variable_name when 'INNODB_LOG_WRITES' then variable_value end) as log_writes,
+  max(case variable_name when 'INNODB_LOG_WAITS' then variable_value end) as log_buffer_full
 from information_schema.global_status
-where variable_name in ('INNODB_OS_LOG_WRITTEN', 'INNODB_OS_LOG_FSYNCS', 'INNODB_LOG_WRITES', 'ROCKSDB_WAL_BYTES',
-  'ROCKSDB_WAL_SYNCED')
+where variable_name in ('INNODB_OS_LOG_WRITTEN', 'INNODB_OS_LOG_FSYNCS', 'INNODB_LOG_WRITES', 'INNODB_LOG_WAITS',
+  'ROCKSDB_WAL_BYTES', 'ROCKSDB_WAL_SYNCED')
 
 -- name: counters.lsm
 -- What MyRocks (org lsm) writes of what users wrote, and what keeps them waiting; null on a server without it.

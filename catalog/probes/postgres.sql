@@ -69,7 +69,8 @@ select pg_current_wal_lsn() - '0/0'::pg_lsn as wal_bytes
 -- the times are only counted with track_wal_io_timing; wal_sync is not counted with an open_sync method
 select wal_bytes, wal_records,
   case when current_setting('wal_sync_method') not in ('open_datasync', 'open_sync') then wal_sync end as wal_syncs,
-  case when current_setting('track_wal_io_timing')::boolean then wal_sync_time end as wal_sync_time_ms
+  case when current_setting('track_wal_io_timing')::boolean then wal_sync_time end as wal_sync_time_ms,
+  wal_write as log_writes, wal_buffers_full as log_buffer_full
 from pg_stat_wal
 
 -- name: counters.wal
@@ -77,9 +78,10 @@ from pg_stat_wal
 -- syncs and their times moved to pg_stat_io
 select w.wal_bytes, w.wal_records,
   case when current_setting('wal_sync_method') not in ('open_datasync', 'open_sync') then i.syncs end as wal_syncs,
-  case when current_setting('track_wal_io_timing')::boolean then i.sync_ms end as wal_sync_time_ms
+  case when current_setting('track_wal_io_timing')::boolean then i.sync_ms end as wal_sync_time_ms,
+  i.writes as log_writes, w.wal_buffers_full as log_buffer_full
 from pg_stat_wal w,
-  (select sum(fsyncs) as syncs, sum(fsync_time) as sync_ms from pg_stat_io where object = 'wal' and context = 'normal') i
+  (select sum(fsyncs) as syncs, sum(fsync_time) as sync_ms, sum(writes) as writes from pg_stat_io where object = 'wal' and context = 'normal') i
 
 -- name: counters.debt
 -- gauges of what is put off: log since the last checkpoint began, and dead rows of our own tables, which a vacuum removes

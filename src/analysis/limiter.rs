@@ -4,12 +4,15 @@
 
 use super::cpu::foreign;
 use super::time_model::waiting_for_processor_s;
+use super::unsteady;
 use crate::model::{Activity, EventCount, Sentence, TestResult, Waits};
 
 mod experiment;
+mod forecast;
 mod processors;
 
-pub use experiment::{Action, Experiment, Forecast, TimeShares, experiment, forecast, judge_forecast, told};
+pub use experiment::{Action, Experiment, experiment, experiments, told};
+pub use forecast::{Forecast, TimeShares, forecast, judge_forecast};
 use processors::processor;
 pub(super) use processors::{usable_processors, used_processors};
 
@@ -21,6 +24,9 @@ const WAIT_LIMIT: f64 = 0.5;
 const OFTEN_S: f64 = 30.0;
 /// Who makes checkpoints, as the classes of its events begin; so do those of jobs that wait for one.
 const CHECKPOINTER: &str = "checkpointer";
+/// Speed of a walk through memory, 1 = at rest, from which on down memory is near its bandwidth: there each access takes twice as long
+/// as at rest, and more.
+const LOADED_MEMORY: f64 = 0.5;
 /// From this share of its time on our process is why sessions wait for their client.
 const OURS: f64 = 0.5;
 
@@ -30,7 +36,11 @@ pub enum Cause {
     Cpu,
     /// Each job keeps a processor busy, and others idle.
     OneThread,
+    /// Processors wait for memory.
+    Memory,
     LogSync,
+    /// Changes wait for room in the log's buffer.
+    LogBuffer,
     Read,
     DataWrite,
     Checkpoint,
@@ -43,10 +53,12 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Cause; 11] = [
+    pub const ALL: [Cause; 13] = [
         Cause::Cpu,
         Cause::OneThread,
+        Cause::Memory,
         Cause::LogSync,
+        Cause::LogBuffer,
         Cause::Read,
         Cause::DataWrite,
         Cause::Checkpoint,
@@ -67,7 +79,9 @@ impl Cause {
         match self {
             Cause::Cpu => "cpu",
             Cause::OneThread => "one-thread",
+            Cause::Memory => "memory",
             Cause::LogSync => "log-sync",
+            Cause::LogBuffer => "log-buffer",
             Cause::Read => "read",
             Cause::DataWrite => "data-write",
             Cause::Checkpoint => "checkpoint",
@@ -93,8 +107,10 @@ pub struct Limiter {
 
 /// The causes of a test, the one that takes most of the time first; empty = not found among those that can be measured.
 pub fn limiters(result: &TestResult) -> Vec<Limiter> {
-    let rules: [fn(&TestResult) -> Option<Limiter>; 8] = [
+    let rules: [fn(&TestResult) -> Option<Limiter>; 10] = [
         processor,
+        memory,
+        log_buffer,
         log_sync,
         read,
         |r| wait(r, Cause::DataWrite, Activity::DataWrite),
@@ -105,7 +121,12 @@ pub fn limiters(result: &TestResult) -> Vec<Limiter> {
     ];
     let mut found: Vec<Limiter> =
         rules.into_iter().filter_map(|rule| rule(result)).chain(beyond_sessions(result)).collect();
-    found.sort_by(|a, b| b.share.unwrap_or(0.0).total_cmp(&a.share.unwrap_or(0.0)));
+    let rank = |limiter: &Limiter| match limiter.cause {
+        // It is of the time at the log: before that if it is most of the writes.
+        Cause::LogBuffer => (2.0 * limiter.share.unwrap_or(0.0)).min(share_of(result, Cause::LogSync).unwrap_or(0.0)),
+        _ => limiter.share.unwrap_or(0.0),
+    };
+    found.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
     found
 }
 
@@ -124,6 +145,7 @@ pub fn share_of(result: &TestResult, cause: Cause) -> Option<f64> {
         Cause::DataWrite => Some(Activity::DataWrite),
         Cause::RowLock => Some(Activity::RowLock),
         Cause::Latch => Some(Activity::Latch),
+        Cause::LogBuffer => return waiting_for_room(result),
         _ => None,
     };
     let found = || limiters(result).into_iter().find(|limiter| limiter.cause == cause)?.share;
@@ -143,10 +165,9 @@ fn seen(result: &TestResult, activity: Activity) -> Option<f64> {
 /// What surrounds the waits of sessions, in shares of the jobs' time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Around {
-    /// They worked in the kernel, waited for a processor, and waited for their client.
+    /// They worked in the kernel, and waited for a processor.
     kernel: f64,
     queued: f64,
-    at_rest: f64,
 }
 
 /// Where the kernel counted the processors of the sessions.
@@ -154,7 +175,7 @@ fn around_waits(result: &TestResult) -> Option<Around> {
     let waits = sampled(result)?;
     let processors = waits.processors?;
     let [kernel, queued] = [processors.kernel_s, processors.queued_s].map(|part_s| part_s / processors.of_s);
-    Some(Around { kernel, queued, at_rest: waits.at_rest() / waits.sessions as f64 })
+    Some(Around { kernel, queued })
 }
 
 /// A wait that sessions were seen at; for I/O its part of the kernel's work counts as well, which is nearly all where a device is fast.
@@ -162,7 +183,7 @@ fn around_waits(result: &TestResult) -> Option<Around> {
 fn wait(result: &TestResult, cause: Cause, activity: Activity) -> Option<Limiter> {
     let waits = sampled(result)?;
     let left = 1.0 - waits.queued().unwrap_or(0.0);
-    let takes = |share: f64| TimeShares::with(result, cause, share).goes[0];
+    let takes = |share: f64| TimeShares::with(result, cause, Action::Settings, share).goes;
     let share = seen(result, activity).filter(|share| *share > 0.0 && takes(*share) >= CAUSE * left)?;
     let most = waits.of_jobs().find(|count| count.event.activity == activity)?;
     let around = around_waits(result).filter(|_| cause.is_io());
@@ -203,6 +224,35 @@ fn log_sync(result: &TestResult) -> Option<Limiter> {
         result.total_s,
         "{share%} of the time in {events=} log syncs",
     )
+}
+
+/// Share of the jobs' time in which they waited for room in the log's buffer, at the most: of their time at the log the part of its
+/// writes for which a full buffer was the reason, as if one without a sync took as long as one with it.
+fn waiting_for_room(result: &TestResult) -> Option<f64> {
+    let counter = |name| result.window_counters.get(name);
+    let (full, writes) = counter("log_buffer_full").zip(counter("log_writes").filter(|writes| *writes > 0.0))?;
+    Some(seen(result, Activity::LogSync)? * (full / writes).min(1.0))
+}
+
+fn log_buffer(result: &TestResult) -> Option<Limiter> {
+    let share = waiting_for_room(result).filter(|share| *share >= CAUSE)?;
+    let count = |name| result.window_counters.get(name).unwrap_or(0.0);
+    let template = "{share%} of the jobs' time at the most: so much of their time at the log by sampling as {full=} of its {writes=} \
+                    writes were made because its buffer was full";
+    let evidence = Sentence::new(template)
+        .with("share", share)
+        .with("full", count("log_buffer_full"))
+        .with("writes", count("log_writes"));
+    Some(Limiter { cause: Cause::LogBuffer, share: Some(share), evidence })
+}
+
+/// Processors are used up, fixed integer work in them is as fast as ever, and a walk through memory is not.
+fn memory(result: &TestResult) -> Option<Limiter> {
+    let work = unsteady::speed(&result.window_counters).ok().filter(|speed| *speed >= unsteady::SLOW)?;
+    let walk = unsteady::memory_speed(&result.window_counters).ok().filter(|speed| *speed <= LOADED_MEMORY)?;
+    let template = "a walk through memory took x{walk} of its time when the run began, fixed integer work x{work}";
+    let evidence = Sentence::new(template).with("walk", 1.0 / walk).with("work", 1.0 / work);
+    processor(result).map(|_| Limiter { cause: Cause::Memory, share: None, evidence })
 }
 
 /// Share of the jobs' time in which they waited for reads.

@@ -7,7 +7,7 @@ use crate::stats::summary::mean;
 /// Below this fraction of its speed at the run's begin a processor is slow. The clock of an undisturbed shared host wanders: of
 /// 2,925 pieces in 25 minutes of a virtual machine at full load 99.6 % took 0.88 to 1.03 of their median, idle or busy alike. A
 /// run that begins at the fastest clock would call most seconds slow at 0.9, and 0.4 % of them at 0.85.
-const SLOW: f64 = 0.85;
+pub(super) const SLOW: f64 = 0.85;
 /// Share of the window's seconds above which slow ones make figures conditional, and how many are too few to say so: a second is
 /// one or two looks.
 const TOLERATED: f64 = 0.1;
@@ -43,7 +43,19 @@ pub(super) fn between(base: &TestResult, other: &TestResult) -> Option<Sentence>
 }
 
 fn per_look(counters: &Counters, name: &str) -> Result<f64, Sentence> {
-    let (sum, looks) = counters.get(name).zip(counters.get("watch_paced")).ok_or_else(|| not_known(name))?;
+    mean_of(counters, name, "watch_paced")
+}
+
+/// Speed of a walk through memory over a period; 1 = as when the run began.
+///
+/// # Errors
+/// Why it cannot be had, for a footnote.
+pub fn memory_speed(counters: &Counters) -> Result<f64, Sentence> {
+    mean_of(counters, "watch_walk_speed", "watch_walked")
+}
+
+fn mean_of(counters: &Counters, name: &str, looks: &str) -> Result<f64, Sentence> {
+    let (sum, looks) = counters.get(name).zip(counters.get(looks)).ok_or_else(|| not_known(name))?;
     if looks > 0.0 { Ok(sum / looks) } else { Err("no processor was at work when it was looked at".into()) }
 }
 

@@ -14,7 +14,7 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::dataset::{self, Site, Table};
 use crate::error::Result;
-use crate::host::machine_memory_bytes;
+use crate::host::{is_in_memory, machine_memory_bytes};
 
 /// Shortest and longest time between two rounds during a test.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::from_millis(50);
@@ -71,16 +71,6 @@ pub fn read_in(files: &[PathBuf], is_over: impl Fn() -> bool) {
 fn interval(bytes: u64) -> Duration {
     let scan = Duration::from_secs_f64(bytes as f64 / SCAN_BYTES_PER_S);
     scan.clamp(*INTERVAL.start(), *INTERVAL.end())
-}
-
-/// File systems that are the cache themselves (linux/magic.h): they take the hint and keep every block.
-const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
-
-/// True if the file lies in memory, so that there is no device to read it from.
-fn is_in_memory(file: &File) -> bool {
-    // The type differs between architectures.
-    #[allow(clippy::unnecessary_cast)]
-    rustix::fs::fstatfs(file).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u64)))
 }
 
 /// Puts the files out; false if the file system does not know how.

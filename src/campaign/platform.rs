@@ -8,8 +8,8 @@ use super::{Event, Request, Sink};
 use crate::engine::{self, Access, ConnectTo, Database, Engine};
 use crate::error::{Error, Result};
 use crate::fit::Limits;
-use crate::model::{Plan, Target, Transport};
-use crate::server::{self, FileLock, PrivateServer, StartOptions};
+use crate::model::{Plan, Sentence, Target, Transport};
+use crate::server::{self, FileLock, PrivateServer, Setup, StartOptions};
 
 /// What becomes of a private database at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,17 +85,17 @@ impl Platform {
         Ok(())
     }
 
-    /// Starts the private server anew with `changed` instead of the settings of that name that it was opened with.
+    /// Starts the private server anew in this setup, whose settings replace those of the same name that it was opened with.
     ///
     /// # Errors
-    /// The target is not a private server; it does not end, or does not start with these.
-    pub fn restart_with(&mut self, changed: &BTreeMap<String, String>) -> Result<()> {
+    /// The target is not a private server; it does not end, or does not start so.
+    pub fn restart_with(&mut self, setup: &Setup) -> Result<()> {
         let Some(server) = &mut self.server else {
             return Err(Error::usage(self.to.target.label(), "is not a private server"));
         };
         let mut settings = self.to.settings.clone();
-        settings.extend(changed.clone());
-        server.restart_with(&settings)?;
+        settings.extend(setup.settings.clone());
+        server.restart_with(&Setup { settings, ..setup.clone() })?;
         self.database = self.engine.open(&self.to, self.access).map_err(|error| error.at(self.to.target.label()))?;
         Ok(())
     }
@@ -103,6 +103,17 @@ impl Platform {
     /// The settings that a private server was opened with; none of any other platform.
     pub fn server_settings(&self) -> Option<&BTreeMap<String, String>> {
         self.server.as_ref().map(|_| &self.to.settings)
+    }
+
+    /// Whether the log of the private server may lie in memory for a while: so many bytes, and none that anybody wants to keep.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_log_in_memory(&self, room_bytes: u64) -> std::result::Result<(), Sentence> {
+        if self.lasting() {
+            return Err("a database that is kept could lose its log".into());
+        }
+        server::memory_place(room_bytes).map(|_| ())
     }
 
     /// As shown to the user.

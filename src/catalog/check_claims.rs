@@ -49,6 +49,8 @@ const MEASURED: &[&str] = &[
     "watch_paced",
     "watch_speed",
     "watch_work_s",
+    "watch_walked",
+    "watch_walk_speed",
     "server_read_bytes",
     "server_cpu_s",
     "server_cpu_user_s",

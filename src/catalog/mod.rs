@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::{Claim, Effect, Facts, Workload};
+use crate::model::{Claim, Effect, Expr, Facts, Workload};
 use crate::sql::{Block, BlockSet};
 
 mod check;
@@ -186,6 +186,15 @@ impl Catalog {
         };
         let filled = |(name, text): (&String, &String)| Ok((name.clone(), profiles::filled(text, facts)?));
         settings.iter().map(filled).collect::<std::result::Result<_, String>>().map(Some)
+    }
+
+    /// MB that the log of an engine may take in memory; none if it is not moved there. `facts` as for [`Catalog::experiment`].
+    ///
+    /// # Errors
+    /// A number that cannot be had, with the reason.
+    pub fn log_room_mb(&self, engine: &str, facts: &Facts) -> std::result::Result<Option<f64>, String> {
+        let place = self.engine_files.get(engine).and_then(|file| file.experiments.log_in_memory.as_ref());
+        place.map(|place| Expr(place.room_mb.clone()).eval(facts)).transpose()
     }
 
     /// Probe blocks of an engine for a server of this version (its numbers: 15.18 is `[15, 18]`): of several with

@@ -179,9 +179,19 @@ impl Has {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct Experiments {
     log_sync: BTreeMap<String, String>,
+    log_buffer: BTreeMap<String, String>,
     read: BTreeMap<String, String>,
     data_write: BTreeMap<String, String>,
     checkpoint: BTreeMap<String, String>,
+    pub log_in_memory: Option<LogInMemory>,
+}
+
+/// The log on a file system in memory, for as long as an experiment takes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogInMemory {
+    /// MB that it may grow to, as an expression.
+    pub room_mb: String,
 }
 
 impl Experiments {
@@ -189,6 +199,7 @@ impl Experiments {
     pub fn of(&self, cause: &str) -> Option<&BTreeMap<String, String>> {
         let settings = match cause {
             "log-sync" => &self.log_sync,
+            "log-buffer" => &self.log_buffer,
             "read" => &self.read,
             "data-write" => &self.data_write,
             "checkpoint" => &self.checkpoint,

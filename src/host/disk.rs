@@ -1,5 +1,6 @@
 //! Disks: the mount and the device behind a path, and the space that is free.
 
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,16 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
     let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let figures = rustix::fs::statvfs(existing).ok()?;
     figures.f_bavail.checked_mul(figures.f_frsize)
+}
+
+/// File systems that are the cache themselves (linux/magic.h): they take the hint to forget a block and keep it.
+const IN_MEMORY: [u64; 2] = [/* tmpfs */ 0x0102_1994, /* ramfs */ 0x8584_58f6];
+
+/// True if the file or directory lies in memory, so that there is no device under it.
+pub fn is_in_memory(file: &File) -> bool {
+    // The type differs between architectures.
+    #[allow(clippy::unnecessary_cast)]
+    rustix::fs::fstatfs(file).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u64)))
 }
 
 /// Numbers of the block device behind a path; none for file systems without one.

@@ -45,7 +45,7 @@ pub use target::Target;
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
 pub use waits::{
-    Activity, Event, EventCount, Explained, ForecastOutcome, IoCount, IoKind, IoTimes, Profile, ProfileRow,
+    Activity, Bound, Event, EventCount, Explained, ForecastOutcome, IoCount, IoKind, IoTimes, Profile, ProfileRow,
     SamplerCost, Seen, ServerLog, Waits,
 };
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};

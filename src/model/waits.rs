@@ -322,6 +322,9 @@ pub struct Explained {
     /// Throughput after the change over that before it, as foretold and as measured (the median of the blocks, with the ends of
     /// its interval where there are enough of them).
     pub forecast: Option<f64>,
+    /// Whether that is the least or the most: then the interval has no upper end, or 1 as its lower one.
+    #[serde(default)]
+    pub bound: Bound,
     /// Ends of the forecast's interval, where there are trials enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast_low: Option<f64>,
@@ -343,6 +346,22 @@ pub struct Explained {
     /// Why nothing was tried, or no more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Sentence>,
+    /// What other experiments for the same cause said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Explained>,
+}
+
+/// How far a forecast goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// What is expected.
+    #[default]
+    About,
+    /// More is possible: how much, no figure tells.
+    AtLeast,
+    /// Less is possible, down to nothing.
+    AtMost,
 }
 
 /// Whether a forecast held.

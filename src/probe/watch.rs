@@ -21,6 +21,8 @@ pub struct Round {
     pub pace: Option<Pace>,
     /// Seconds of a fixed walk through memory, mean over the processors looked at; absent if it was interrupted.
     pub walk_s: Option<f64>,
+    /// Its speed, 1 = when the run began; absent where caches may hold what it walks through.
+    pub walk_speed: Option<f64>,
     /// How much too late a timer rang, in seconds.
     pub late_s: f64,
     /// Processes that ran or wanted to.
@@ -82,8 +84,17 @@ impl Probe for Watch {
 }
 
 fn nothing_yet() -> Counters {
-    let names =
-        ["watch_rounds", "watch_walk_s", "watch_late_s", "watch_cpu_s", "watch_paced", "watch_speed", "watch_work_s"];
+    let names = [
+        "watch_rounds",
+        "watch_walk_s",
+        "watch_late_s",
+        "watch_cpu_s",
+        "watch_paced",
+        "watch_speed",
+        "watch_work_s",
+        "watch_walked",
+        "watch_walk_speed",
+    ];
     Counters(names.map(|name| named((name, 0.0))).into())
 }
 
@@ -91,7 +102,8 @@ fn named((name, value): (&str, f64)) -> (String, f64) {
     (name.to_string(), value)
 }
 
-/// Sums, so that the difference over any time holds its mean: of pace over `watch_paced`, of all else over `watch_rounds`.
+/// Sums, so that the difference over any time holds its mean: of pace over `watch_paced`, of the walk's speed over `watch_walked`,
+/// of all else over `watch_rounds`.
 fn add(round: &Round, sums: &mut Counters) {
     let mut more = Counters::default();
     more.set("watch_rounds", 1.0);
@@ -100,6 +112,9 @@ fn add(round: &Round, sums: &mut Counters) {
         more.extend(Counters(
             [("watch_paced", 1.0), ("watch_speed", speed), ("watch_work_s", work_s)].map(named).into(),
         ));
+    }
+    if let Some(speed) = round.walk_speed {
+        more.extend(Counters([("watch_walked", 1.0), ("watch_walk_speed", speed)].map(named).into()));
     }
     let others = [("watch_walk_s", round.walk_s), ("watch_runnable", round.runnable), ("watch_mhz", round.mhz)];
     more.0.extend(others.into_iter().filter_map(|(name, value)| Some(named((name, value?)))));
@@ -115,12 +130,14 @@ mod tests {
     fn a_look_without_processors_at_work_says_nothing_of_their_speed() {
         let mut sums = nothing_yet();
         let pace = Some(Pace { work_s: 1e-4, speed: 0.5 });
-        let round = Round { pace, walk_s: Some(3e-4), late_s: 1e-3, cpu_s: 0.01, ..Round::default() };
+        let (walk_s, walk_speed) = (Some(3e-4), Some(0.25));
+        let round = Round { pace, walk_s, walk_speed, late_s: 1e-3, cpu_s: 0.01, ..Round::default() };
         add(&round, &mut sums);
-        add(&Round { pace: None, cpu_s: 0.02, ..round }, &mut sums);
+        add(&Round { pace: None, walk_speed: None, cpu_s: 0.02, ..round }, &mut sums);
         let known = ["watch_rounds", "watch_paced", "watch_speed", "watch_late_s", "watch_cpu_s", "watch_runnable"];
         let values = known.map(|name| sums.get(name));
         assert_eq!(values, [Some(2.0), Some(1.0), Some(0.5), Some(2e-3), Some(0.02), None]);
+        assert_eq!(["watch_walked", "watch_walk_speed"].map(|name| sums.get(name)), [Some(1.0), Some(0.25)]);
     }
 
     #[test]

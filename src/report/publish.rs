@@ -3,7 +3,7 @@
 use super::document::{Block, Cell, Column, Document, Section, Table};
 use super::picture::{Part, Picture};
 use super::{Input, Report, RunTests, page};
-use crate::model::{Disclosure, Reason, ReasonCode, RunRecord, Sentence, Test, TestResult};
+use crate::model::{Disclosure, Explained, Reason, ReasonCode, RunRecord, Sentence, Test, TestResult};
 
 /// `report publish`.
 pub struct PublishReport;
@@ -166,9 +166,13 @@ fn silence(reasons: &mut [Reason]) -> bool {
 /// did.
 fn forget_why(test: &mut TestResult) -> bool {
     let of_waits = test.waits.as_mut().map(|waits| std::mem::take(&mut waits.missing)).unwrap_or_default();
-    let of_experiment = test.explained.as_mut().and_then(|explained| explained.missing.as_mut());
-    let broke = of_experiment.map(|why| *why = Sentence::new("for a reason that is not published"));
-    !of_waits.is_empty() || broke.is_some()
+    let broke = test.explained.as_mut().is_some_and(forget_why_it_broke);
+    !of_waits.is_empty() || broke
+}
+
+fn forget_why_it_broke(explained: &mut Explained) -> bool {
+    let why = explained.missing.as_mut().map(|why| *why = Sentence::new("for a reason that is not published"));
+    explained.further.iter_mut().fold(why.is_some(), |broke, other| forget_why_it_broke(other) | broke)
 }
 
 fn list(input: &Input, removed: &[Vec<String>]) -> Section {

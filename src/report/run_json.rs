@@ -274,6 +274,7 @@ struct Tried<'a> {
     change: String,
     changed: &'a BTreeMap<String, String>,
     forecast: Option<f64>,
+    bound: model::Bound,
     forecast_low: Option<f64>,
     forecast_high: Option<f64>,
     ratio: Option<f64>,
@@ -285,17 +286,20 @@ struct Tried<'a> {
     share_before: Option<f64>,
     share_after: Option<f64>,
     missing: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    further: Vec<Tried<'a>>,
 }
 
 impl<'a> Tried<'a> {
     fn of(explained: &'a model::Explained) -> Self {
-        let model::Explained { forecast, forecast_low, forecast_high, ratio, low, high, outcome, left_out, .. } =
+        let model::Explained { forecast, bound, forecast_low, forecast_high, ratio, low, high, outcome, left_out, .. } =
             *explained;
         Tried {
             cause: &explained.cause,
             change: explained.change.to_string(),
             changed: &explained.changed,
             forecast,
+            bound,
             forecast_low,
             forecast_high,
             ratio,
@@ -307,6 +311,7 @@ impl<'a> Tried<'a> {
             share_before: explained.share_before,
             share_after: explained.share_after,
             missing: explained.missing.as_ref().map(Sentence::to_string),
+            further: explained.further.iter().map(Tried::of).collect(),
         }
     }
 }
@@ -319,6 +324,7 @@ struct Limit {
     evidence: String,
     experiment: String,
     expected_gain: Option<f64>,
+    bound: model::Bound,
 }
 
 fn limits(result: &model::TestResult) -> Vec<Limit> {
@@ -330,6 +336,7 @@ fn limits(result: &model::TestResult) -> Vec<Limit> {
             evidence: limiter.evidence.to_string(),
             experiment: next.change.to_string(),
             expected_gain: next.gain.map(|gain| gain - 1.0),
+            bound: next.bound,
         }
     };
     limiters(result).iter().map(limit).collect()

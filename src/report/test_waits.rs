@@ -6,7 +6,7 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
 use crate::analysis::limiter::{experiment, limiters, told};
 use crate::analysis::time_model::{self, LoadLine, TimePart, load_profile};
-use crate::model::{EventCount, RunRecord, Test, TestResult, Waits};
+use crate::model::{Bound, EventCount, RunRecord, Test, TestResult, Waits};
 
 /// Events that a table shows; the others are added up.
 const TOP: usize = 12;
@@ -20,6 +20,16 @@ pub(super) fn table(language: Language, name: &str, heads: &[(&str, &str)]) -> T
 
 fn percent(share: f64) -> Cell {
     Cell::Number { value: 100.0 * share, digits: Digits::Decimals(1), verdict: None }
+}
+
+/// A gain in percent, and whether more or less of it is possible.
+fn gain_cell(language: Language, gain: f64, bound: Bound) -> Cell {
+    let number = language.number(100.0 * gain, Digits::Decimals(1));
+    match bound {
+        Bound::About => percent(gain),
+        Bound::AtLeast => Cell::text(language.say("at least {number}", &[("number", &number)])),
+        Bound::AtMost => Cell::text(language.say("at most {number}", &[("number", &number)])),
+    }
 }
 
 /// What the test did per second and per transaction.
@@ -42,7 +52,8 @@ pub fn load(language: Language, result: &TestResult) -> Vec<Block> {
 /// The causes that limit the test, each with the next experiment and what it should bring.
 pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
     let found = limiters(result);
-    let tried = result.explained.as_ref().map(|explained| {
+    let said = result.explained.iter().flat_map(|explained| std::iter::once(explained).chain(&explained.further));
+    let tried = said.map(|explained| {
         Block::Paragraph(format!("{} {}.", language.phrase("Tried:"), language.sentence(&told(explained))))
     });
     if found.is_empty() {
@@ -59,11 +70,11 @@ pub fn limits(language: Language, result: &TestResult) -> Vec<Block> {
             limiter.share.map_or(Cell::Empty, percent),
             Cell::text(language.sentence(&limiter.evidence)),
             Cell::text(language.sentence(&next.change)),
-            next.gain.map_or(Cell::Empty, |gain| percent(gain - 1.0)),
+            next.gain.map_or(Cell::Empty, |gain| gain_cell(language, gain - 1.0, next.bound)),
         ]);
     }
-    let how = "The gain is Amdahl's law on the share of the time; with I/O goes its part of the kernel's work and of waiting for \
-               processors. Of one-thread, client and network it ends where the processors are used up. Memory bandwidth is not measured.";
+    let how = "The gain is Amdahl's law on the share of the time. With I/O its part of the kernel's work goes, too, and more that no \
+               counter tells. Of I/O, one-thread and client it ends where the processors are used up.";
     table.remarks.push(language.phrase(how));
     std::iter::once(Block::Table(table)).chain(tried).collect()
 }

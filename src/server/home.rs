@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use super::lock::{FileLock, lock_file};
 pub(super) use super::marker::State;
-use super::marker::{FILE as MARKER_FILE, Marker, belongs_to_us, create_short_dir, is_still_ours};
+use super::marker::{
+    FILE as MARKER_FILE, MEMORY_PARENT, Marker, belongs_to_us, create_outside, create_short_dir, is_still_ours,
+};
 use super::unusable;
 use crate::error::{Error, Result};
 use crate::host::{Account, is_root};
@@ -76,11 +78,14 @@ impl Home {
 
     /// Writes the marker, whole or not at all.
     pub(super) fn mark(&self, state: State) -> Result<()> {
-        self.write(state, self.short_dir())
+        self.note(|marker| marker.state = state)
     }
 
-    fn write(&self, state: State, socket_dir: Option<PathBuf>) -> Result<()> {
-        let marker = Marker::new(self.engine, state, socket_dir);
+    /// Writes the marker after a change.
+    fn note(&self, change: impl FnOnce(&mut Marker)) -> Result<()> {
+        let known = self.marker.borrow().clone();
+        let mut marker = Marker::of_us(self.engine, known);
+        change(&mut marker);
         marker.write(&self.directory)?;
         self.marker.replace(Some(marker));
         Ok(())
@@ -106,15 +111,40 @@ impl Home {
         }
         let known = self.short_dir().filter(|known| is_still_ours(known));
         let outer = known.map_or_else(create_short_dir, Ok)?;
-        self.write(self.state().unwrap_or(State::Running), Some(outer.clone()))?;
+        self.note(|marker| marker.socket_dir = Some(outer.clone()))?;
         let_pass(&outer, account)?;
         Ok(outer.join("socket"))
     }
 
+    /// Makes a directory in memory, for `account` to own what is within; it goes with the home, also after a crash.
+    pub(super) fn make_log_dir(&self, account: Option<&Account>) -> Result<PathBuf> {
+        let outer = create_outside(MEMORY_PARENT)?;
+        self.note(|marker| marker.log_dir = Some(outer.clone()))?;
+        let_pass(&outer, account)?;
+        let log_dir = outer.join("log");
+        private_dir(&log_dir)?;
+        account.map_or(Ok(()), |account| give(&log_dir, account))?;
+        Ok(log_dir)
+    }
+
+    /// Directory in memory, if there is one.
+    pub(super) fn log_dir(&self) -> Option<PathBuf> {
+        Some(self.marker.borrow().as_ref()?.log_dir.as_ref()?.join("log"))
+    }
+
+    /// Removes the directory in memory with what is left in it.
+    pub(super) fn remove_log_dir(&self) -> Result<()> {
+        let outer = self.marker.borrow().as_ref().and_then(|marker| marker.log_dir.clone());
+        let Some(outer) = outer else { return Ok(()) };
+        fs::remove_dir_all(&outer).map_err(|error| unusable(&outer, &error))?;
+        self.note(|marker| marker.log_dir = None)
+    }
+
     /// Removes everything but the lock.
     pub(super) fn empty(&self) -> Result<()> {
-        if let Some(short) = self.short_dir().filter(|short| is_still_ours(short)) {
-            let _ = fs::remove_dir_all(short); // what stays is an empty directory under /tmp
+        let outside: Vec<PathBuf> = self.marker.borrow().iter().flat_map(Marker::outside).cloned().collect();
+        for ours in outside.iter().filter(|ours| is_still_ours(ours)) {
+            let _ = fs::remove_dir_all(ours); // what stays is an empty directory
         }
         for entry in fs::read_dir(&self.directory).map_err(|error| unusable(&self.directory, &error))?.flatten() {
             let path = entry.path();
@@ -177,7 +207,7 @@ pub(super) fn check_reach(account: &Account, directory: &Path) -> Result<()> {
 }
 
 /// Gives `path` to the user; of a link the link itself.
-fn give(path: &Path, account: &Account) -> Result<()> {
+pub(super) fn give(path: &Path, account: &Account) -> Result<()> {
     lchown(path, Some(account.uid), Some(account.gid)).map_err(|error| unusable(path, &error))
 }
 

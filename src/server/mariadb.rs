@@ -136,6 +136,11 @@ impl ServerKind for MariaDbServer {
         format!("{} --no-defaults --socket={} --user={USER}", client.display(), socket(place).display())
     }
 
+    fn log_files(&self) -> &'static [&'static str] {
+        // Servers before 10.6 had more than one; MyRocks keeps a log of its own, which stays.
+        &["ib_logfile0"]
+    }
+
     fn created_by(&self, place: &Place) -> Option<String> {
         let text = VERSION_FILES.iter().find_map(|name| fs::read_to_string(place.data.join(name)).ok())?;
         major_of(&text)

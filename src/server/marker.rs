@@ -14,8 +14,10 @@ use crate::error::{Error, Result};
 /// The marker's file within the directory.
 pub(super) const FILE: &str = "dbdyno.json";
 const FORMAT: u32 = 1;
-/// A short directory of ours for a socket: where, and the begin of its name; so many random letters follow.
+/// A directory of ours outside: for a socket where paths are short, for a log where file systems in memory are; and the begin of its
+/// name; so many random letters follow.
 const SHORT_PARENT: &str = "/tmp";
+pub(super) const MEMORY_PARENT: &str = "/dev/shm";
 const SHORT_PREFIX: &str = "dbdyno-";
 const SHORT_LETTERS: usize = 16;
 
@@ -38,6 +40,9 @@ pub(super) struct Marker {
     pub owner_pid: u32,
     /// Directory under /tmp with that of the socket within, if the socket is outside: removed with the rest.
     pub socket_dir: Option<PathBuf>,
+    /// Directory in memory with the log, while it is there: removed with the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_dir: Option<PathBuf>,
 }
 
 /// What markers of every format have.
@@ -47,9 +52,16 @@ struct Format {
 }
 
 impl Marker {
-    /// A marker of a directory that this process owns.
-    pub(super) fn new(engine: &str, state: State, socket_dir: Option<PathBuf>) -> Marker {
-        Marker { format: FORMAT, engine: engine.into(), state, owner_pid: std::process::id(), socket_dir }
+    /// A marker of a directory that this process owns now, with what `known` said.
+    pub(super) fn of_us(engine: &str, known: Option<Marker>) -> Marker {
+        let state = known.as_ref().map_or(State::Running, |known| known.state);
+        let (socket_dir, log_dir) = known.map_or((None, None), |known| (known.socket_dir, known.log_dir));
+        Marker { format: FORMAT, engine: engine.into(), state, owner_pid: std::process::id(), socket_dir, log_dir }
+    }
+
+    /// Directories of ours outside the home.
+    pub(super) fn outside(&self) -> impl Iterator<Item = &PathBuf> {
+        self.socket_dir.iter().chain(&self.log_dir)
     }
 
     /// The marker; none if there is none. One that we do not understand is not a missing one: what has none is deleted.
@@ -87,7 +99,8 @@ fn parse(text: &[u8]) -> std::result::Result<Marker, String> {
         return Err(format!("format {format} is of another version"));
     }
     let marker: Marker = serde_json::from_slice(text).map_err(said)?;
-    match marker.socket_dir.as_deref().filter(|dir| !has_short_name(dir)) {
+    let foreign = marker.outside().find(|dir| !has_short_name(dir)).cloned();
+    match foreign {
         Some(other) => Err(format!("{} is not one of our directories", other.display())),
         None => Ok(marker),
     }
@@ -98,20 +111,26 @@ fn not_understood(directory: &Path, why: &str) -> Error {
     Error::target(directory.display().to_string(), what).advise("remove it by hand, or choose another --data-dir")
 }
 
-/// A new directory with a short path, ours alone. It must be new: one that another user prepared is not private.
+/// A new directory with a short path.
 pub(super) fn create_short_dir() -> Result<PathBuf> {
+    create_outside(SHORT_PARENT)
+}
+
+/// A new directory, ours alone. It must be new: one that another user prepared is not private.
+pub(super) fn create_outside(parent: &str) -> Result<PathBuf> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(SHORT_PREFIX).rand_bytes(SHORT_LETTERS).permissions(fs::Permissions::from_mode(0o700));
-    let made = builder.tempdir_in(SHORT_PARENT).map_err(|error| unusable(Path::new(SHORT_PARENT), &error))?;
+    let made = builder.tempdir_in(parent).map_err(|error| unusable(Path::new(parent), &error))?;
     Ok(made.keep())
 }
 
-/// True if it may be a short directory of ours by its name: nothing else may be used or removed as such a directory.
+/// True if it may be a directory of ours outside by its name: nothing else may be used or removed as such a directory.
 fn has_short_name(path: &Path) -> bool {
     let letters = path.file_name().and_then(|name| name.to_str()?.strip_prefix(SHORT_PREFIX));
     let is_ours =
         |letters: &str| letters.len() == SHORT_LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    path.parent() == Some(Path::new(SHORT_PARENT)) && letters.is_some_and(is_ours)
+    let is_there = [SHORT_PARENT, MEMORY_PARENT].iter().any(|parent| path.parent() == Some(Path::new(parent)));
+    is_there && letters.is_some_and(is_ours)
 }
 
 /// True if it is still there and nobody else made one of that name meanwhile: who restarts a host empties /tmp.

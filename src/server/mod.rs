@@ -21,12 +21,14 @@ mod home;
 mod lock;
 mod mariadb;
 mod marker;
+mod memory;
 mod packages;
 mod postgres;
 mod process;
 
 pub use binaries::{Binaries, Fetched, fetch};
 pub use lock::{FileLock, lock_file};
+pub use memory::memory_place;
 
 use home::{Home, State, account_for_server, check_reach};
 use process::{Daemon, StopSignals};
@@ -67,6 +69,8 @@ trait ServerKind: Sync {
     fn url(&self, place: &Place) -> String;
     /// Command line for a user to connect.
     fn connect_hint(&self, binaries: &Binaries, place: &Place) -> String;
+    /// Files and directories of its log, within the directory of the database.
+    fn log_files(&self) -> &'static [&'static str];
     /// Major version that made the files of an existing database.
     fn created_by(&self, place: &Place) -> Option<String>;
 }
@@ -96,6 +100,15 @@ pub struct StartOptions {
     pub port: Option<u16>,
     /// Settings of the size profile.
     pub settings: BTreeMap<String, String>,
+}
+
+/// How a private server is started anew.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// All its settings.
+    pub settings: BTreeMap<String, String>,
+    /// With its log in memory, which may take so many bytes there; none = where it belongs.
+    pub log_in_memory: Option<u64>,
 }
 
 /// A running private server; when dropped it is stopped, and removed unless it was kept.
@@ -273,14 +286,18 @@ impl PrivateServer {
         self.spawn(account_for_server(self.kind.account())?.as_ref())
     }
 
-    /// As [`PrivateServer::restart`], with these settings from then on.
+    /// As [`PrivateServer::restart`], in this setup from then on.
     ///
     /// # Errors
-    /// As there, and what cannot be set.
-    pub fn restart_with(&mut self, settings: &BTreeMap<String, String>) -> Result<()> {
+    /// As there, and what cannot be set or moved.
+    pub fn restart_with(&mut self, setup: &Setup) -> Result<()> {
         self.stop()?;
-        self.kind.configure(&self.place, settings)?;
-        self.spawn(account_for_server(self.kind.account())?.as_ref())
+        let account = account_for_server(self.kind.account())?;
+        memory::fetch(&self.home, account.as_ref())?;
+        let put = |room_bytes| memory::put(&self.home, self.kind.log_files(), room_bytes, account.as_ref());
+        setup.log_in_memory.map_or(Ok(()), put)?;
+        self.kind.configure(&self.place, &setup.settings)?;
+        self.spawn(account.as_ref())
     }
 
     fn check_version(&self) -> Result<()> {

@@ -124,6 +124,10 @@ impl ServerKind for PostgresServer {
         format!("{} -h {dir} -p {port} -U {SUPERUSER} {DATABASE}", psql.display())
     }
 
+    fn log_files(&self) -> &'static [&'static str] {
+        &["pg_wal"]
+    }
+
     fn created_by(&self, place: &Place) -> Option<String> {
         fs::read_to_string(place.data.join("PG_VERSION")).ok().map(|text| text.trim().to_owned())
     }

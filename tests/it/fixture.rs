@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dbdyno::model::{
-    Activity, Better, Counters, Disclosure, Drive, Event, EventCount, Explained, ForecastOutcome, IoKind, IoTimes,
+    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, Explained, ForecastOutcome, IoKind, IoTimes,
     JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures, Profile, ProfileRow, Reason,
     ReasonCode, RunRecord, RunStatus, SamplerCost, Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test,
     TestResult, Verdict, Waits,
@@ -338,13 +338,14 @@ fn profiles(ops_per_s: f64) -> BTreeMap<String, Profile> {
 }
 
 fn explained() -> Explained {
-    Explained {
+    let relaxed = Explained {
         cause: "log-sync".into(),
         change: "commits that do not wait for the log".into(),
         changed: [("synchronous_commit".to_string(), "off".to_string())].into(),
-        forecast: Some(2.5),
+        forecast: Some(2.1),
+        bound: Bound::AtLeast,
         forecast_low: Some(1.9),
-        forecast_high: Some(3.1),
+        forecast_high: None,
         ratio: Some(2.31),
         low: Some(2.12),
         high: Some(2.44),
@@ -354,7 +355,17 @@ fn explained() -> Explained {
         share_before: Some(0.61),
         share_after: Some(0.004),
         missing: None,
-    }
+        further: Vec::new(),
+    };
+    let in_memory = Explained {
+        change: "the log on memory".into(),
+        changed: [("log".to_string(), "tmpfs".to_string())].into(),
+        blocks: Vec::new(),
+        outcome: ForecastOutcome::NotTried,
+        missing: Some("a database that is kept could lose its log".into()),
+        ..relaxed.clone()
+    };
+    Explained { further: vec![in_memory], ..relaxed }
 }
 
 fn server_log() -> ServerLog {

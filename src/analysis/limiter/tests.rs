@@ -124,6 +124,42 @@ fn a_fast_log_takes_the_kernels_work_for_it() {
 }
 
 #[test]
+fn a_full_buffer_of_the_log_is_told_from_its_syncs_by_the_writes() {
+    // 90 of 200 sightings at the log; of 100 writes so many because the buffer was full.
+    let found = |full: f64| {
+        let host = with(&[("log_buffer_full", full), ("log_writes", 100.0)], &[]);
+        limiters(&sampled(host, 0, &[(Activity::LogSync, 90)]))
+    };
+    let causes = |full: f64| found(full).iter().map(|limiter| limiter.cause).collect::<Vec<_>>();
+    assert_eq!(causes(60.0), [Cause::LogBuffer, Cause::LogSync]);
+    assert_eq!(causes(40.0), [Cause::LogSync, Cause::LogBuffer]);
+    assert_eq!(causes(20.0), [Cause::LogSync], "less than a tenth of the time");
+    let text = "27 % of the jobs' time at the most: so much of their time at the log by sampling as 60 of its 100 writes were made \
+                because its buffer was full";
+    assert_eq!(found(60.0)[0].evidence.to_string(), text);
+    assert_eq!(limiters(&with(&[("log_buffer_full", 60.0), ("log_writes", 100.0)], &[])), [], "nothing was sampled");
+}
+
+#[test]
+fn memory_is_a_cause_where_it_is_slow_and_the_processors_are_not() {
+    let found = |walk: f64, work: f64, busy_s: f64| {
+        let mut result = TestResult { jobs: 8, ..busy_host(busy_s, 1.0) };
+        let looks = [("watch_paced", 4.0), ("watch_speed", 4.0 * work), ("watch_walked", 4.0)];
+        looks.into_iter().for_each(|(name, value)| result.window_counters.set(name, value));
+        result.window_counters.set("watch_walk_speed", 4.0 * walk);
+        limiters(&result)
+    };
+    let causes = |found: Vec<Limiter>| found.iter().map(|limiter| limiter.cause).collect::<Vec<_>>();
+    assert_eq!(causes(found(0.4, 0.96, 38.0)), [Cause::Cpu, Cause::Memory]);
+    let text = "a walk through memory took x2.50 of its time when the run began, fixed integer work x1.04";
+    let limiter = found(0.4, 0.96, 38.0).remove(1);
+    assert_eq!((limiter.share, limiter.evidence.to_string().as_str()), (None, text));
+    assert_eq!(causes(found(0.7, 1.0, 38.0)), [Cause::Cpu], "a little");
+    assert_eq!(causes(found(0.4, 0.4, 38.0)), [Cause::Cpu], "the processors are slow themselves");
+    assert_eq!(causes(found(0.4, 1.0, 15.0)), [], "jobs wait for something else");
+}
+
+#[test]
 fn checkpoints_that_follow_one_another_are_a_cause() {
     let whole = |count| with(&[], &[("checkpoints", count)]); // in 12 s
     assert_eq!(causes(&whole(1.0)), []);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use procfs::{CpuTime, CurrentSI, KernelStats};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::work::{Walk, fastest_s, integers, own_cpu_s};
+use super::work::{Walk, integers, integers_s, own_cpu_s, walk_s};
 use super::{Pace, Round};
 
 /// From a reading, which is at a whole second, where slices end, to the look.
@@ -26,10 +26,12 @@ struct Processor {
     number: usize,
     /// Seconds of the integer work when the run began and all processors did it.
     first_s: f64,
+    /// Seconds of the walk through memory then; absent where caches may have held its lines.
+    first_walk_s: Option<f64>,
 }
 
-/// Measured once, since the probes of a run are opened anew for each of its servers.
-static AT_BEGIN: OnceLock<Vec<Processor>> = OnceLock::new();
+/// Measured once, since the probes of a run are opened anew for each of its servers; with the buffer of the walk.
+static AT_BEGIN: OnceLock<(Vec<Processor>, Walk)> = OnceLock::new();
 
 /// The processors, each with its speed when the run began.
 pub(super) struct Host {
@@ -45,8 +47,12 @@ impl Host {
         KernelStats::current().ok()?;
         let allowed = sched_getaffinity(None).ok()?;
         let numbers = || (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect::<Vec<_>>();
-        let processors = AT_BEGIN.get_or_init(|| all_at_work(&numbers())).clone();
-        (!processors.is_empty()).then_some(Host { processors, turn: 0, walk: Walk::new() })
+        let measured = || {
+            let walk = Walk::new();
+            (all_at_work(&numbers(), &walk), walk)
+        };
+        let (processors, walk) = AT_BEGIN.get_or_init(measured).clone();
+        (!processors.is_empty()).then_some(Host { processors, turn: 0, walk })
     }
 
     /// Looks at some processors after `pause`.
@@ -81,15 +87,19 @@ impl Host {
 struct Look {
     pace: Option<Pace>,
     walk_s: Option<f64>,
+    /// 1 = as when the run began.
+    walk_speed: Option<f64>,
     mhz: Option<f64>,
 }
 
 /// None if the processor may not be used any more.
 fn look(processor: &Processor, works: bool, walk: &mut Walk) -> Option<Look> {
     stay_on(processor.number)?;
-    let work_s = fastest_s(integers).filter(|_| works);
+    let work_s = integers_s().filter(|_| works);
     let pace = work_s.map(|work_s| Pace { work_s, speed: processor.first_s / work_s });
-    Some(Look { pace, walk_s: fastest_s(|| walk.go()), mhz: mhz(processor.number) })
+    let walk_s = walk_s(walk);
+    let walk_speed = processor.first_walk_s.zip(walk_s).map(|(first_s, walk_s)| first_s / walk_s);
+    Some(Look { pace, walk_s, walk_speed, mhz: mhz(processor.number) })
 }
 
 fn together(looks: &[Look]) -> Round {
@@ -99,7 +109,9 @@ fn together(looks: &[Look]) -> Round {
     };
     let pace = |of: fn(Pace) -> f64| mean(&|look| look.pace.map(of));
     let pace = pace(|pace| pace.work_s).zip(pace(|pace| pace.speed)).map(|(work_s, speed)| Pace { work_s, speed });
-    Round { pace, walk_s: mean(&|look| look.walk_s), mhz: mean(&|look| look.mhz), ..Round::default() }
+    let [walk_s, walk_speed, mhz] =
+        [mean(&|look| look.walk_s), mean(&|look| look.walk_speed), mean(&|look| look.mhz)];
+    Round { pace, walk_s, walk_speed, mhz, ..Round::default() }
 }
 
 /// Which processors worked for most of the time between two readings, by number.
@@ -114,13 +126,15 @@ fn working(before: &[CpuTime], after: &[CpuTime]) -> Vec<bool> {
 }
 
 /// Every processor with its speed while all do the same.
-fn all_at_work(numbers: &[usize]) -> Vec<Processor> {
+fn all_at_work(numbers: &[usize], walk: &Walk) -> Vec<Processor> {
     let start = Barrier::new(numbers.len());
     let measure = |number: usize| {
-        let stays = stay_on(number);
+        let (stays, mut walk) = (stay_on(number), walk.from(number << 12));
         start.wait();
         stays?;
-        Some(Processor { number, first_s: first_s()? })
+        let first_s = first_s()?;
+        let first_walk_s = Walk::IS_COLD.then(|| median_of(|| walk_s(&mut walk))).flatten();
+        Some(Processor { number, first_s, first_walk_s })
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = numbers.iter().map(|&number| scope.spawn(move || measure(number))).collect();
@@ -134,7 +148,11 @@ fn first_s() -> Option<f64> {
     while began.elapsed() < WARM {
         integers();
     }
-    let mut found: Vec<f64> = (0..MEASUREMENTS).filter_map(|_| fastest_s(integers)).collect();
+    median_of(integers_s)
+}
+
+fn median_of(mut measured: impl FnMut() -> Option<f64>) -> Option<f64> {
+    let mut found: Vec<f64> = (0..MEASUREMENTS).filter_map(|_| measured()).collect();
     found.sort_by(f64::total_cmp);
     found.get(found.len() / 2).copied()
 }
@@ -179,7 +197,7 @@ mod tests {
 
     #[test]
     fn processors_at_work_have_their_turn_before_idle_ones() {
-        let processors = (0..6).map(|number| Processor { number, first_s: 1e-4 }).collect();
+        let processors = (0..6).map(|number| Processor { number, first_s: 1e-4, first_walk_s: None }).collect();
         let mut host = Host { processors, turn: 0, walk: Walk::new() };
         let at = |chosen: Vec<(usize, bool)>| chosen.into_iter().map(|(at, _)| at).collect::<Vec<_>>();
         assert_eq!(at(host.chosen(&[true; 6])), [0, 1, 2, 3]);
@@ -195,10 +213,12 @@ mod tests {
         let look = |speed: Option<f64>| Look {
             pace: speed.map(|speed| Pace { work_s: 1e-4 / speed, speed }),
             walk_s: Some(2e-4),
+            walk_speed: speed,
             mhz: None,
         };
         let round = together(&[look(Some(1.0)), look(Some(0.5)), look(None)]);
         assert_eq!((round.pace.map(|pace| pace.speed), round.walk_s, round.mhz), (Some(0.75), Some(2e-4), None));
+        assert_eq!(round.walk_speed, Some(0.75));
         assert_eq!(together(&[look(None)]).pace, None);
     }
 }

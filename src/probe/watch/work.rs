@@ -1,14 +1,15 @@
 //! The fixed pieces of work, each timed by two clocks.
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
 /// Rounds of the integer work: about 60 us on a processor of 2023. Without optimisation as long with fewer.
 const ROUNDS: u64 = if cfg!(debug_assertions) { 700 } else { 20_000 };
-/// Steps of the walk through memory: about 100 us.
-const STEPS: usize = if cfg!(debug_assertions) { 250 } else { 500 };
+/// Steps of the walk through memory: about 50 us.
+const STEPS: usize = if cfg!(debug_assertions) { 250 } else { 300 };
 /// Lines of the buffer, 64 bytes each: more than a second level cache holds.
 const LINES: usize = 1 << 18;
 /// Tries, of which the fastest counts: the first ones fill caches and predictors.
@@ -20,6 +21,16 @@ const CLOCKS_AGREE: f64 = 0.1;
 pub(super) fn own_cpu_s() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Seconds of the integer work; none if it was interrupted.
+pub(super) fn integers_s() -> Option<f64> {
+    fastest_s(&mut (), |()| (), |()| integers())
+}
+
+/// Seconds of a walk through memory; none if it was interrupted.
+pub(super) fn walk_s(walk: &mut Walk) -> Option<f64> {
+    fastest_s(walk, Walk::forget, Walk::go)
 }
 
 /// Independent chains keep all the integer units busy: a sibling on the same core takes from them, a slower clock too.
@@ -34,16 +45,43 @@ pub(super) fn integers() {
 }
 
 /// A walk through memory, each step of which needs the one before.
+#[derive(Clone)]
 pub(super) struct Walk {
-    next: Vec<[u32; 16]>,
+    next: Arc<[[u32; 16]]>,
     at: usize,
 }
 
+/// The line after this one: a congruence of full period (Knuth, 3.2.1.2), which no prefetcher follows.
+fn successor(line: usize) -> usize {
+    (line.wrapping_mul(160_645) + 12_345) % LINES
+}
+
 impl Walk {
-    /// A buffer whose lines name their successors by a congruence of full period (Knuth, 3.2.1.2): no prefetcher follows.
+    /// True if [`Walk::forget`] can make every step one to memory: else what the caches hold decides how long a walk takes.
+    pub const IS_COLD: bool = cfg!(target_arch = "x86_64");
+
+    /// A buffer whose lines name their successors.
     pub fn new() -> Self {
-        let successor = |line: usize| (line.wrapping_mul(160_645) + 12_345) % LINES;
         Walk { next: (0..LINES).map(|line| [successor(line) as u32; 16]).collect(), at: 0 }
+    }
+
+    /// Another walk through the same buffer, from this line on.
+    pub fn from(&self, line: usize) -> Self {
+        Walk { next: Arc::clone(&self.next), at: line % LINES }
+    }
+
+    /// Puts the lines of the next walk out of all caches, where the processor has an instruction for it.
+    pub fn forget(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut line = self.at;
+            for _ in 0..STEPS {
+                // SAFETY: the address is that of a line of the buffer; the instruction changes no memory.
+                unsafe { std::arch::x86_64::_mm_clflush(self.next[line].as_ptr().cast()) };
+                line = successor(line);
+            }
+            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        }
     }
 
     pub fn go(&mut self) {
@@ -54,12 +92,13 @@ impl Walk {
     }
 }
 
-/// Seconds of the fastest of some tries; none if it was interrupted. The wall clock alone would take waiting for slowness;
-/// the thread's clock alone errs on virtual machines, where the kernel subtracts stolen time later.
-pub(super) fn fastest_s(mut work: impl FnMut()) -> Option<f64> {
+/// Seconds of the fastest of some tries, each after `prepare`; none if it was interrupted. The wall clock alone would take waiting
+/// for slowness; the thread's clock alone errs on virtual machines, where the kernel subtracts stolen time later.
+pub(super) fn fastest_s<T>(on: &mut T, prepare: fn(&mut T), work: fn(&mut T)) -> Option<f64> {
     let mut timed = || {
+        prepare(on);
         let (wall, cpu_s) = (Instant::now(), own_cpu_s());
-        work();
+        work(on);
         let cpu_s = own_cpu_s() - cpu_s;
         (wall.elapsed().as_secs_f64(), cpu_s)
     };
@@ -85,7 +124,9 @@ mod tests {
 
     #[test]
     fn the_walk_comes_to_every_line() {
-        let mut walk = Walk::new();
+        let mut walk = Walk::new().from(LINES + 7);
+        walk.forget();
+        assert_eq!(walk.at, 7, "nothing is walked");
         let mut seen = vec![false; LINES];
         for _ in 0..LINES {
             seen[walk.at] = true;
