@@ -14,8 +14,8 @@ use crate::analysis::limiter::{self, Action, Experiment, Limiter, TimeShares};
 use crate::analysis::trials::{Blocks, MARGIN, Rule, Trial};
 use crate::error::{Error, Kind, Result};
 use crate::model::{
-    Explained, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection, Sentence, Status, Test, TestResult,
-    TestSpec, Verdict,
+    Explained, ForecastOutcome, Reason, ReasonCode, RunRecord, RunStatus, Selection, Sentence, Status, Test,
+    TestResult, TestSpec, Verdict,
 };
 use crate::runner::Outcome;
 use crate::server::Setup;
@@ -110,14 +110,18 @@ fn planned(
 ) -> Vec<std::result::Result<Trying, Box<Explained>>> {
     let mut refused = Vec::new();
     for limiter in limiter::limiters(result) {
-        let plan = |experiment: Experiment| {
-            match changes(campaign, platform, record, (selection, result), (&limiter, &experiment)) {
-                Ok((changed, sides)) => {
-                    let (result, limiter) = (result.clone(), limiter.clone());
-                    Ok(Trying { result, limiter, experiment, sides, changed })
-                }
-                Err(why) => Err(Box::new(not_tried(&limiter, experiment, why))),
+        let plan = |experiment: Experiment| match changes(
+            campaign,
+            platform,
+            record,
+            (selection, result),
+            (&limiter, &experiment),
+        ) {
+            Ok((changed, sides)) => {
+                let (result, limiter) = (result.clone(), limiter.clone());
+                Ok(Trying { result, limiter, experiment, sides, changed })
             }
+            Err(why) => Err(Box::new(not_tried(&limiter, experiment, why))),
         };
         let all: Vec<_> = limiter::experiments(result, &limiter).into_iter().map(plan).collect();
         if all.iter().any(std::result::Result::is_ok) {

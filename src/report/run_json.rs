@@ -292,8 +292,9 @@ struct Tried<'a> {
 
 impl<'a> Tried<'a> {
     fn of(explained: &'a model::Explained) -> Self {
-        let model::Explained { forecast, bound, forecast_low, forecast_high, ratio, low, high, outcome, left_out, .. } =
-            *explained;
+        let model::Explained {
+            forecast, bound, forecast_low, forecast_high, ratio, low, high, outcome, left_out, ..
+        } = *explained;
         Tried {
             cause: &explained.cause,
             change: explained.change.to_string(),

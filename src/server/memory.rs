@@ -106,7 +106,11 @@ mod tests {
         let home = home(dir.path());
         put(&home, &["wal", "log0", "log1"], 1, None).unwrap();
         let place = home.log_dir().unwrap();
-        assert!(is_in_memory(&fs::File::open(&place).unwrap()) && home.data().join("wal").is_symlink() && home.data().join("log0").is_symlink());
+        assert!(
+            is_in_memory(&fs::File::open(&place).unwrap())
+                && home.data().join("wal").is_symlink()
+                && home.data().join("log0").is_symlink()
+        );
         fs::write(home.data().join("wal/done/2"), "two").unwrap();
         assert_eq!(fs::read_to_string(place.join("wal/done/2")).unwrap(), "two");
         fetch(&home, None).unwrap();

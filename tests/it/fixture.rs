@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dbdyno::model::{
-    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, Explained, ForecastOutcome, IoKind, IoTimes,
-    JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures, Profile, ProfileRow, Reason,
+    Activity, Better, Bound, Counters, Disclosure, Drive, Event, EventCount, Explained, ForecastOutcome, IoKind,
+    IoTimes, JobFigures, Kpm, KpmValue, LatencySummary, LoadResult, Moment, PartFigures, Profile, ProfileRow, Reason,
     ReasonCode, RunRecord, RunStatus, SamplerCost, Sentence, SeriesPoint, ServerLog, Snapshot, Status, Tally, Test,
     TestResult, Verdict, Waits,
 };

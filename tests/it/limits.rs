@@ -42,7 +42,7 @@ const KINDS: [Kind; 2] = [
         socket: "dbdyno-postgres/socket/.s.PGSQL.5432",
         program: "postgres",
         installer: "initdb",
-        small_cache: &[("shared_buffers", "1MB"), ("track_io_timing", "on")],
+        small_cache: &[("shared_buffers", "1MB"), ("track_io_timing", "on"), ("max_wal_size", "64MB")],
         small_log: &[
             ("max_wal_size", "32MB"),
             ("min_wal_size", "32MB"),
@@ -56,7 +56,11 @@ const KINDS: [Kind; 2] = [
         socket: "dbdyno-mariadb/socket/mariadb.sock",
         program: "mariadbd",
         installer: "mariadb-install-db",
-        small_cache: &[("innodb_buffer_pool_size", "8M"), ("innodb_flush_method", "O_DIRECT")],
+        small_cache: &[
+            ("innodb_buffer_pool_size", "8M"),
+            ("innodb_flush_method", "O_DIRECT"),
+            ("innodb_log_file_size", "32M"),
+        ],
         small_log: &[("innodb_log_file_size", "4M"), ("innodb_buffer_pool_size", "64M")],
         relaxed: &[("innodb_flush_log_at_trx_commit", "0"), ("innodb_buffer_pool_size", "8M")],
     },
@@ -392,6 +396,9 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
         let (tests, log) = (run["tests"].as_array().unwrap(), &run["tests"][0]["explained"]);
         let per_s = log["blocks"][0].as_array().unwrap();
         assert!(per_s.len() == 2 && log["changed"].as_object().unwrap().len() == log_settings(kind), "{log:#}");
+        let in_memory = &log["further"][0];
+        let is_moved = in_memory["changed"]["log"] == "tmpfs" && is_tried(in_memory);
+        assert!(is_moved && log["bound"] == "at-least", "{}: {log:#}", kind.engine);
         // On a fast device reads take less than a tenth of the time: then there is nothing to take away.
         let limits = tests[1]["limiters"].as_array().unwrap();
         if limits.first().is_some_and(|limit| limit["cause"] == "read") {

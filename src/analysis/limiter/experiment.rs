@@ -1,7 +1,7 @@
 //! The next experiments for a cause, and what each should bring. Pure.
 
 use super::forecast::TimeShares;
-use super::{Cause, Limiter, usable_processors, used_processors};
+use super::{Cause, Limiter, foreign, usable_processors, used_processors};
 use crate::model::{Bound, Drive, Explained, ForecastOutcome, Sentence, TestResult};
 
 /// What to change, and the throughput that is expected after it.
@@ -35,9 +35,8 @@ pub fn told(explained: &Explained) -> Sentence {
     let ratio =
         |ratio: Option<f64>| ratio.map_or_else(unknown, |ratio| Sentence::new("x{ratio~}").with("ratio", ratio));
     let share = |share: Option<f64>| share.map_or_else(unknown, |share| Sentence::new("{share%}").with("share", share));
-    let at = |template: &str, end: Option<f64>| {
-        Sentence::new(template).with("ratio", ratio(end.or(explained.forecast)))
-    };
+    let at =
+        |template: &str, end: Option<f64>| Sentence::new(template).with("ratio", ratio(end.or(explained.forecast)));
     let foretold = || match (explained.bound, explained.forecast_low, explained.forecast_high) {
         (Bound::AtLeast, low, _) => at("at least {ratio}", low),
         (Bound::AtMost, _, high) => at("at most {ratio}", high),
@@ -119,9 +118,7 @@ pub(super) fn ways(result: &TestResult, cause: Cause) -> Vec<Way> {
         Cause::Checkpoint => way("a log eight times as large", Action::Settings, 0.125),
         Cause::RowLock | Cause::Latch => way("half as many jobs", halved(), 1.0),
         Cause::Client => way("the client on processors of its own", beyond("that takes another machine"), 0.0),
-        Cause::Network => {
-            way("the loop inside the database (--drive database)", Action::Drive(Drive::Database), 0.0)
-        }
+        Cause::Network => way("the loop inside the database (--drive database)", Action::Drive(Drive::Database), 0.0),
         Cause::Neighbours => way("without the other programs", beyond("other programs are not ours to stop"), 0.0),
     };
     let second = (cause == Cause::LogSync).then(|| way("the log on memory", Action::LogInMemory, 0.0));
@@ -183,10 +180,11 @@ fn gain_of_half(share: Option<f64>, result: &TestResult, half: u32) -> Option<f6
     share.map(|share| (left / (1.0 - share).max(1e-9)).min(1.0))
 }
 
-/// By how much the use of processors can grow: those of all jobs if more of them work, at least one.
+/// By how much the use of processors can grow, to all that others leave.
 fn headroom(result: &TestResult) -> Option<f64> {
     let used = used_processors(result).filter(|used| *used > 0.0)?;
-    Some((usable_processors(result)? / used).max(1.0))
+    let others = foreign(result).map_or(0.0, |foreign| foreign.used.max(0.0));
+    Some(((usable_processors(result)? - others) / used).max(1.0))
 }
 
 #[cfg(test)]
@@ -246,5 +244,7 @@ mod tests {
         assert_eq!(gain(Cause::Network, 0.9, &result), 1.6);
         assert_eq!(gain(Cause::LogSync, 0.9, &result), 1.6, "at the least: I/O costs processors, too");
         assert!(gain(Cause::Cpu, 0.9, &result) > 1.6, "more processors are the experiment");
+        [("os_cpu_foreign_s", 5.0), ("os_cpu_idle_s", 0.0)].map(|(name, s)| result.window_counters.set(name, s));
+        assert_eq!(gain(Cause::Client, 0.9, &result), 1.4, "others keep theirs");
     }
 }

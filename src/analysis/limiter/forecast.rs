@@ -53,12 +53,7 @@ impl TimeShares {
 
 /// The gain of this experiment that is foretold from all trials before the change (medians, by the sign test): the samples of one
 /// test alone say too little of a cause that takes nearly all of its time.
-pub fn forecast(
-    result: &TestResult,
-    limiter: &Limiter,
-    action: Action,
-    trials: &[TimeShares],
-) -> Option<Forecast> {
+pub fn forecast(result: &TestResult, limiter: &Limiter, action: Action, trials: &[TimeShares]) -> Option<Forecast> {
     let way = ways(result, limiter.cause).into_iter().find(|way| way.action == action)?;
     let gain = |goes: f64| way.experiment(result, limiter.cause, Some(goes)).gain;
     let now = || experiments(result, limiter).into_iter().find(|experiment| experiment.action == action)?.gain;
@@ -153,8 +148,12 @@ mod tests {
         assert_eq!([judged(0.9, 1.1), judged(1.2, 1.46), judged(3.1, 4.0)], [NotHeld; 3]);
         assert_eq!([judged(1.2, 1.6), judged(2.5, 3.5), judged(1.0, 4.0)], [Undecided; 3]);
         assert_eq!(judge_forecast(2.0, None), Undecided);
-        let within =
-            |low, high| super::judge_forecast(Forecast { gain: 2.0, bound: Bound::About, span: Some((1.8, 2.4)) }, Some((low, high)));
+        let within = |low, high| {
+            super::judge_forecast(
+                Forecast { gain: 2.0, bound: Bound::About, span: Some((1.8, 2.4)) },
+                Some((low, high)),
+            )
+        };
         assert_eq!([within(1.8, 2.4), within(1.2, 1.7), within(2.3, 2.5)], [Held, NotHeld, Undecided]);
         // A loss that is foretold, and no change at all.
         let loss = |low, high| judge_forecast(0.6, Some((low, high)));
@@ -166,7 +165,8 @@ mod tests {
             super::judge_forecast(at_least, Some((low, high)))
         };
         assert_eq!([least(15.0, 20.0), least(1.2, 1.9), least(1.5, 9.0)], [Held, NotHeld, Undecided]);
-        let few = |bound, low, high| super::judge_forecast(Forecast { gain: 3.0, bound, span: None }, Some((low, high)));
+        let few =
+            |bound, low, high| super::judge_forecast(Forecast { gain: 3.0, bound, span: None }, Some((low, high)));
         assert_eq!([few(Bound::AtLeast, 2.0, 99.0), few(Bound::AtLeast, 1.1, 1.2)], [Held, NotHeld]);
         assert_eq!([few(Bound::AtMost, 1.0, 1.1), few(Bound::AtMost, 0.8, 0.9)], [Held, NotHeld]);
     }

@@ -109,8 +109,7 @@ fn together(looks: &[Look]) -> Round {
     };
     let pace = |of: fn(Pace) -> f64| mean(&|look| look.pace.map(of));
     let pace = pace(|pace| pace.work_s).zip(pace(|pace| pace.speed)).map(|(work_s, speed)| Pace { work_s, speed });
-    let [walk_s, walk_speed, mhz] =
-        [mean(&|look| look.walk_s), mean(&|look| look.walk_speed), mean(&|look| look.mhz)];
+    let [walk_s, walk_speed, mhz] = [mean(&|look| look.walk_s), mean(&|look| look.walk_speed), mean(&|look| look.mhz)];
     Round { pace, walk_s, walk_speed, mhz, ..Round::default() }
 }
 
