@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(gain(Cause::Network, 0.9, &result), 1.6);
         assert_eq!(gain(Cause::LogSync, 0.9, &result), 1.6, "at the least: I/O costs processors, too");
         assert!(gain(Cause::Cpu, 0.9, &result) > 1.6, "more processors are the experiment");
-        [("os_cpu_foreign_s", 5.0), ("os_cpu_idle_s", 0.0)].map(|(name, s)| result.window_counters.set(name, s));
+        result.window_counters.extend(fixture::counters(&[("os_cpu_foreign_s", 5.0), ("os_cpu_idle_s", 0.0)]));
         assert_eq!(gain(Cause::Client, 0.9, &result), 1.4, "others keep theirs");
     }
 }
