@@ -1,9 +1,18 @@
 //! Encrypted connections to servers with certificates of our own making: right, of another host, expired, of a stranger.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use sha2::{Digest, Sha256};
 
 use crate::cli_existing::SECRET;
 use crate::leftovers::Directory;
@@ -167,6 +176,7 @@ fn postgres_gets_a_password_in_clear_text_and_a_client_certificate_over_tls_only
     check(&desk, &served.url("127.0.0.1", "sslmode=require")).ok();
     served.allow("hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca");
     check(&desk, &served.url("127.0.0.1", "sslmode=require")).fails(3, &["certificate"]);
+    check(&desk, &served.url("127.0.0.1", "sslmode=disable")).fails(3, &["pg_hba.conf", "no encryption"]);
     let (certificate, key) = (served.certificates.text("client"), served.certificates.key("client"));
     let own = format!("sslmode=require&sslcert={certificate}&sslkey={}", key.display());
     check(&desk, &served.url("127.0.0.1", &own)).ok();
@@ -213,10 +223,14 @@ fn mariadb_is_as_sure_of_the_server_as_the_url_asks() {
     check(&desk, &of_another).fails(3, &["is not that of localhost"]);
     let own = format!("ssl-cert={}&ssl-key={}", certificates.text("client"), certificates.key("client").display());
     let with_own = url(&format!("ssl-mode=required&{own}"));
-    let without = url("ssl-mode=required");
+    let (without, plain) = (url("ssl-mode=required"), url("ssl-mode=disabled"));
     existing.admin.execute("alter user tls@'127.0.0.1' require x509").unwrap();
     check(&desk, &without).fails(3, &["tls"]);
     check(&desk, &with_own).ok();
+    for sql in ["alter user tls@'127.0.0.1' require none", "set global require_secure_transport = on"] {
+        existing.admin.execute(sql).unwrap();
+    }
+    check(&desk, &plain).fails(3, &["Access denied", "ssl-mode=required"]);
     let expired = start("expired");
     check(&desk, &format!("{}?ssl-mode=verify_ca&ssl-ca={ca}", expired.url("tls"))).fails(3, &["has expired"]);
 }
@@ -240,4 +254,135 @@ fn loading_and_both_drives_do_over_tls_what_they_do_without() {
         }
         with_password(&desk, &format!("clean {url}")).ok();
     }
+}
+
+/// A MySQL that knows its users by caching_sha2_password and has cached no password (MySQL, "Caching SHA-2 Pluggable
+/// Authentication"). It stands for a server that we have not.
+struct MySql {
+    /// Private and public RSA key.
+    keys: [PathBuf; 2],
+    tls: Arc<ServerConfig>,
+}
+
+const NONCE: &[u8; 20] = b"12345678abcdefghijkl";
+/// What it can do, and that it encrypts (MySQL Internals, "Capability Flags").
+const CAN: u32 = 0x010f_a205;
+const CAN_ENCRYPT: u32 = 0x800;
+
+/// Packets of the protocol, numbered on.
+struct Packets<S>(S, u8);
+
+impl<S: Read + Write> Packets<S> {
+    fn send(&mut self, payload: &[u8]) {
+        let head = [&(payload.len() as u32).to_le_bytes()[..3], &[self.1]].concat();
+        // A client that has refused is gone.
+        let _ = self.0.write_all(&[&head, payload].concat()).and_then(|()| self.0.flush());
+    }
+
+    fn receive(&mut self) -> Option<Vec<u8>> {
+        let mut head = [0; 4];
+        self.0.read_exact(&mut head).ok()?;
+        self.1 = head[3].wrapping_add(1);
+        let mut payload = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
+        self.0.read_exact(&mut payload).ok()?;
+        Some(payload)
+    }
+}
+
+impl MySql {
+    fn new(certificates: &Certificates) -> MySql {
+        let keys = ["rsa.key", "rsa.pub"].map(|name| certificates.0.path().join(name));
+        let [key, public] = keys.each_ref().map(|path| path.to_str().unwrap());
+        for arguments in [
+            &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", key][..],
+            &["pkey", "-in", key, "-pubout", "-out", public],
+        ] {
+            assert!(Command::new("openssl").args(arguments).stderr(Stdio::null()).status().unwrap().success());
+        }
+        let certificate = CertificateDer::from_pem_file(certificates.certificate("server")).unwrap();
+        let key = PrivateKeyDer::from_pem_file(certificates.key("server")).unwrap();
+        let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+        let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+        MySql { keys, tls: Arc::new(builder.with_single_cert(vec![certificate], key).unwrap()) }
+    }
+
+    /// Greets a client and lets it log in; the password that it has sent.
+    fn serve(&self, stream: impl Read + Write, is_tcp: bool, can_encrypt: bool) -> Option<String> {
+        let flags = (CAN | if can_encrypt { CAN_ENCRYPT } else { 0 }).to_le_bytes();
+        let mut packets = Packets(stream, 0);
+        let nonce = [&NONCE[8..], b"\0"].concat();
+        let (low, high) = (&flags[..2], &flags[2..]);
+        packets.send(
+            &[b"\x0a8.0.35\0\x01\0\0\0", &NONCE[..8], b"\0", low, &[45, 2, 0], high, &[21], &[0; 10], &nonce, PLUGIN]
+                .concat(),
+        );
+        let hello = packets.receive()?;
+        let is_encrypted = u32::from_le_bytes(hello[..4].try_into().unwrap()) & CAN_ENCRYPT != 0;
+        if !is_encrypted {
+            return self.log_in(packets, !is_tcp);
+        }
+        let Packets(stream, number) = packets;
+        let tls = StreamOwned::new(ServerConnection::new(Arc::clone(&self.tls)).unwrap(), stream);
+        let mut packets = Packets(tls, number);
+        packets.receive()?;
+        self.log_in(packets, true)
+    }
+
+    fn log_in(&self, mut packets: Packets<impl Read + Write>, is_safe: bool) -> Option<String> {
+        packets.send(&[b"\xfe", PLUGIN, NONCE, b"\0"].concat());
+        let hash = |bytes: &[u8]| Sha256::digest(bytes).to_vec();
+        let once = hash(SECRET.as_bytes());
+        let scramble = hash(&[hash(&once), NONCE.to_vec()].concat());
+        let expected: Vec<u8> = once.iter().zip(&scramble).map(|(one, other)| one ^ other).collect();
+        assert_eq!(packets.receive()?, expected);
+        packets.send(&[1, 4]);
+        let mut sent = packets.receive()?;
+        if sent == [2] {
+            packets.send(&[&[1], &std::fs::read(&self.keys[1]).unwrap()[..]].concat());
+            sent = packets.receive()?;
+        }
+        let clear = if is_safe { sent } else { self.decrypted(&sent) };
+        packets.send(&[0, 0, 0, 2, 0, 0, 0]);
+        Some(String::from_utf8(clear).unwrap().trim_end_matches('\0').to_string())
+    }
+
+    fn decrypted(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut openssl = Command::new("openssl");
+        openssl.args(["pkeyutl", "-decrypt", "-pkeyopt", "rsa_padding_mode:oaep", "-inkey"]).arg(&self.keys[0]);
+        let mut openssl = openssl.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        openssl.stdin.take().unwrap().write_all(bytes).unwrap();
+        let clear = openssl.wait_with_output().unwrap().stdout;
+        clear.iter().zip(NONCE.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect()
+    }
+}
+
+const PLUGIN: &[u8] = b"caching_sha2_password\0";
+
+#[test]
+fn a_password_for_caching_sha2_is_encrypted_or_not_sent() {
+    let (certificates, desk) = (Certificates::new(), Desk::new());
+    let mysql = MySql::new(&certificates);
+    let key = format!("ssl-mode=disabled&server-public-key-path={}", mysql.keys[1].display());
+    for (parameters, can_encrypt, words) in [
+        ("ssl-mode=disabled", true, ["not encrypted", "server-public-key-path"]),
+        ("ssl-mode=disabled&get-server-public-key=1", true, ["is not MariaDB but 8.0.35", "MariaDB 10.6"]),
+        (&key, false, ["is not MariaDB but 8.0.35", "MariaDB 10.6"]),
+        ("ssl-mode=required", true, ["is not MariaDB but 8.0.35", "MariaDB 10.6"]),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("mysql://me@127.0.0.1:{}?{parameters}", listener.local_addr().unwrap().port());
+        std::thread::scope(|scope| {
+            let heard = scope.spawn(|| mysql.serve(listener.accept().unwrap().0, true, can_encrypt));
+            check(&desk, &url).fails(3, &words);
+            let expected = (words[0] != "not encrypted").then(|| SECRET.to_string());
+            assert_eq!(heard.join().unwrap(), expected, "{parameters}");
+        });
+    }
+    let socket = certificates.0.path().join("mysql.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    std::thread::scope(|scope| {
+        let heard = scope.spawn(|| mysql.serve(listener.accept().unwrap().0, false, true));
+        check(&desk, &format!("mysql://me@?socket={}", socket.display())).fails(3, &["is not MariaDB but 8.0.35"]);
+        assert_eq!(heard.join().unwrap().as_deref(), Some(SECRET));
+    });
 }

@@ -1,6 +1,7 @@
 //! Opens connections: socket, greeting, login, settings.
 
 use std::io;
+use std::path::Path;
 
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
@@ -12,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::error;
 use super::options::ClientOptions;
 use super::reply;
-use super::url::Config;
+use super::url::{Config, ServerKey};
 use super::wire::Wire;
 use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, Tls, TlsMode, first_that_answers};
 use crate::engine::{EngineError, ErrorClass};
@@ -25,6 +26,9 @@ const UTF8MB4: u8 = 45;
 /// First bytes of the packets that carry the login on.
 const MORE_DATA: u8 = 1;
 const SWITCH: u8 = 0xFE;
+/// What follows [`MORE_DATA`] if the server of caching_sha2_password has not cached the password (MySQL, "Caching SHA-2
+/// Pluggable Authentication").
+const FULL_AUTHENTICATION: u8 = 4;
 /// MariaDB from 10 on tells its version with this in front, for old replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
@@ -82,11 +86,31 @@ fn connect_host(config: &Config, host: &Host, password: Option<&SecretString>) -
         wire = wire.encrypt(&config.tls, name)?;
     }
     let socket = matches!(host, Host::Socket(_));
-    let mut login = Login { password, socket, encrypted, flags, nonce: greeting.nonce() };
-    login.run(&mut wire, config, &greeting)?;
+    let server_key = match &config.server_key {
+        ServerKey::File(path) if !socket && !encrypted => Some(public_key(path)?),
+        _ => None,
+    };
+    let may_ask = config.server_key == ServerKey::Asked;
+    let mut login = Login { password, socket, encrypted, flags, nonce: greeting.nonce(), server_key, may_ask };
+    let can_encrypt = greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL);
+    login.run(&mut wire, config, &greeting).map_err(|error| match error.class {
+        // A server that takes encrypted connections only says no more than that access is denied.
+        ErrorClass::Denied if can_encrypt && !socket && !encrypted && error.code.is_some() => {
+            error.advised("check user and password; does the server want encryption (ssl-mode=required)?")
+        }
+        _ => error,
+    })?;
     let version = greeting.server_version_str();
     let server_version = version.strip_prefix(REPLICATION_PREFIX).unwrap_or(&version).to_owned();
     Ok(Connection { wire, server_version, id: greeting.connection_id(), local })
+}
+
+/// The text of a file with a server's public key.
+fn public_key(path: &Path) -> Result<Vec<u8>, EngineError> {
+    std::fs::read(path).map_err(|error| {
+        EngineError::new(ErrorClass::Denied, format!("{} cannot be read ({error})", path.display()))
+            .advised("give the PEM file of the server's public key")
+    })
 }
 
 /// The flag of encryption, if it is wanted and to be had.
@@ -170,6 +194,10 @@ struct Login<'a> {
     encrypted: bool,
     flags: CapabilityFlags,
     nonce: Vec<u8>,
+    /// Of the server: encrypts the password where the connection does not.
+    server_key: Option<Vec<u8>>,
+    /// The server may be asked for it.
+    may_ask: bool,
 }
 
 impl Context for &Login<'_> {
@@ -186,7 +214,7 @@ impl Context for &Login<'_> {
         &self.nonce
     }
     fn server_key_pem(&self) -> Option<&[u8]> {
-        None
+        self.server_key.as_deref()
     }
 }
 
@@ -230,7 +258,12 @@ impl Login<'_> {
                     let nonce = self.nonce.clone();
                     self.switched(&plugin, &mut procedure, &nonce)?
                 }
-                Some(&MORE_DATA) => self.answer(&mut procedure, &payload[1..])?,
+                Some(&MORE_DATA) => {
+                    if payload[1..] == [FULL_AUTHENTICATION] {
+                        self.refuse_unknown_key()?;
+                    }
+                    self.answer(&mut procedure, &payload[1..])?
+                }
                 _ => return Err(unsupported(&plugin)),
             };
             if let Some(answer) = answer {
@@ -250,6 +283,9 @@ impl Login<'_> {
         if matches!(plugin.as_bytes(), b"unix_socket" | b"auth_socket") {
             return Ok(Some(Vec::new()));
         }
+        if matches!(plugin, AuthPlugin::Sha256Password) {
+            self.refuse_unknown_key()?;
+        }
         if matches!(plugin, AuthPlugin::MysqlClearPassword) && !self.socket && !self.encrypted {
             return Err(EngineError::new(ErrorClass::Denied, "the server wants the password in clear text").advised(
                 "let it encrypt (ssl-mode=required), connect over its Unix socket, or give the user another authentication method",
@@ -257,6 +293,15 @@ impl Login<'_> {
         }
         *procedure = start(plugin)?;
         self.answer(procedure, nonce)
+    }
+
+    /// Nobody shall get the password by a key of their own.
+    fn refuse_unknown_key(&self) -> Result<(), EngineError> {
+        if self.socket || self.encrypted || self.may_ask || self.server_key.is_some() {
+            return Ok(());
+        }
+        Err(EngineError::new(ErrorClass::Denied, "the server wants the password, and the connection is not encrypted")
+            .advised("use ssl-mode=required, or server-public-key-path=FILE with the server's key"))
     }
 
     fn answer(&self, procedure: &mut AuthProc, challenge: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
@@ -269,6 +314,10 @@ impl Login<'_> {
 }
 
 fn start(plugin: &AuthPlugin<'_>) -> Result<AuthProc, EngineError> {
+    // Its hash of the password, from before MySQL 4.1, can be undone.
+    if matches!(plugin, AuthPlugin::MysqlOldPassword) {
+        return Err(unsupported(plugin));
+    }
     plugin.init().map_err(|_| unsupported(plugin))
 }
 

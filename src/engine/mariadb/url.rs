@@ -21,6 +21,19 @@ const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/run/mysql/mysql.sock", "/tmp/mysql.sock"];
 const LOCALHOST: &str = "localhost";
 
+/// Where the key comes from by which a password is encrypted that goes over a connection which is not: a key that the server
+/// itself sends could be that of somebody between.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum ServerKey {
+    /// From nowhere: no such password is sent.
+    #[default]
+    None,
+    /// From the server.
+    Asked,
+    /// A PEM file.
+    File(PathBuf),
+}
+
 /// How to connect, without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Config {
@@ -33,6 +46,7 @@ pub(super) struct Config {
     pub wants_password: bool,
     /// Of hosts that are reached over a network.
     pub tls: Tls,
+    pub server_key: ServerKey,
 }
 
 /// Settings of a URL before defaults.
@@ -44,6 +58,7 @@ struct Parts {
     socket: Option<String>,
     no_password: bool,
     tls: Tls,
+    server_key: ServerKey,
 }
 
 impl Config {
@@ -85,6 +100,8 @@ impl Parts {
             "ssl-ca" => self.tls.roots = Some(value.into()),
             "ssl-cert" => self.tls.certificate = Some(value.into()),
             "ssl-key" => self.tls.key = Some(value.into()),
+            "get-server-public-key" if value == "1" => self.server_key = ServerKey::Asked,
+            "server-public-key-path" => self.server_key = ServerKey::File(value.into()),
             other => return Err(unknown_parameter(other, PARAMETERS)),
         }
         Ok(())
@@ -108,11 +125,13 @@ impl Parts {
                 self.hosts.into_iter().map(|(name, port)| host(name, not_empty(port))).collect::<Result<_, _>>()?
             }
         };
-        Ok(Config { hosts, user, database: self.database, wants_password: !self.no_password, tls })
+        let (wants_password, server_key) = (!self.no_password, self.server_key);
+        Ok(Config { hosts, user, database: self.database, wants_password, tls, server_key })
     }
 }
 
-const PARAMETERS: &str = "socket, user, auth=none, ssl-mode, ssl-ca, ssl-cert, ssl-key";
+const PARAMETERS: &str = "socket, user, auth=none, ssl-mode, ssl-ca, ssl-cert, ssl-key, server-public-key-path, \
+                          get-server-public-key=1";
 
 /// As the clients of MySQL call them, in any case.
 fn tls_mode(text: &str) -> Result<TlsMode, EngineError> {
