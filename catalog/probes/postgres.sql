@@ -240,6 +240,40 @@ order by name
 select 'tls' as name, case when ssl then version || ' ' || cipher else 'off' end as value
 from pg_stat_ssl where pid = pg_backend_pid()
 
+-- name: host.files
+-- what the kernel of the server's host counts: paths and texts; null is a file that is not there
+select path, pg_read_file(path, 0, 4194304, true) as text
+from unnest(array['/proc/stat', '/proc/meminfo', '/proc/diskstats', '/proc/net/dev', '/proc/self/mountinfo']) as path
+
+-- name: host.facts
+select path, pg_read_file(path, 0, 4194304, true) as text
+from unnest(array['/proc/cpuinfo', '/proc/version', '/etc/os-release']) as path
+
+-- name: host.directory
+-- where the server's files are: from its settings, else from its lock file
+select coalesce((select setting from pg_settings where name = 'data_directory'),
+  case when has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute')
+    then split_part(pg_read_file('postmaster.pid', 0, 4096, true), chr(10), 2) end)
+
+-- name: rights
+-- what is not to be had for lack of a right, and the statement that grants it
+select lacks, statement
+from (values
+  ('waits of the server''s own processes, statements of others and the place of its files',
+    pg_has_role('pg_monitor', 'usage'), format('grant pg_monitor to %I', current_user)),
+  ('checkpoints after tests that leave work behind',
+    pg_has_role(coalesce(to_regrole('pg_checkpoint'), current_user::regrole), 'usage'),
+    format('grant pg_checkpoint to %I', current_user))
+) as rights (lacks, is_held, statement)
+where not is_held
+
+-- name: rights.elsewhere
+-- of a server on another host
+select 'figures of its host' as lacks, format('grant pg_read_server_files to %1$I; grant execute on function '
+  'pg_read_file(text, bigint, bigint, boolean) to %1$I', current_user) as statement
+where not (pg_has_role('pg_read_server_files', 'usage')
+  and has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute'))
+
 -- name: noise
 -- what this server does beside the tests; the first matters most
 select found, advice

@@ -108,6 +108,7 @@ fn request(lab: &Lab) -> Result<Request> {
         is_sampled: true,
         explain: None,
         margin: None,
+        host_metrics: None,
         password: lab.password.clone(),
         name: None,
         labels: BTreeMap::new(),

@@ -9,6 +9,11 @@ pub fn processors(result: &TestResult) -> Option<f64> {
     Some((total_s / result.window_s).round()).filter(|number| number.is_finite() && *number >= 1.0)
 }
 
+/// True if the figures of processors are those of another machine than ours: our own process has no part in them.
+pub fn is_elsewhere(result: &TestResult) -> bool {
+    result.window_counters.get("os_elsewhere").is_some()
+}
+
 /// Share of the counter `name` in all CPU time of the period.
 ///
 /// # Errors

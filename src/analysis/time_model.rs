@@ -1,6 +1,6 @@
 //! The load profile and the time model of a test: what it did per second and per transaction, and where its time went.
 
-use super::cpu::processors;
+use super::cpu::{is_elsewhere, processors};
 use super::derive::not_known;
 use super::kpm::counter_per_s;
 use crate::model::{Activity, Sentence, TestResult, Waits};
@@ -138,7 +138,7 @@ pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
     let known: Vec<(&'static str, Option<f64>)> = vec![
         ("The database", database),
         ("The session that samples, in the database", sampler),
-        ("dbdyno", counter("self_cpu_s")),
+        ("dbdyno", counter("self_cpu_s").filter(|_| !is_elsewhere(result))),
         ("Other programs", counter("os_cpu_foreign_s").map(|seconds| seconds.max(0.0))),
         ("Taken by the host of a virtual machine", counter("os_cpu_steal_s")),
         ("Idle, waiting for the device", counter("os_cpu_iowait_s")),
@@ -146,7 +146,11 @@ pub fn of_processors(result: &TestResult) -> Vec<TimePart> {
     ];
     let known: Vec<_> = known.into_iter().filter_map(|(title, seconds)| Some((title, seconds?))).collect();
     let rest = whole - known.iter().map(|(_, seconds)| seconds).sum::<f64>();
-    parts(known.into_iter().chain([("The kernel, and what nobody counts", rest)]), whole)
+    let title = match is_elsewhere(result) {
+        true => "At work: the database and all others",
+        false => "The kernel, and what nobody counts",
+    };
+    parts(known.into_iter().chain([(title, rest)]), whole)
 }
 
 fn parts(parts: impl Iterator<Item = (&'static str, f64)>, whole: f64) -> Vec<TimePart> {

@@ -29,6 +29,8 @@ pub struct Platform {
     server: Option<PrivateServer>,
     file: Option<EmbeddedFile>,
     keep: Keep,
+    /// Address of a node_exporter on the database's host.
+    pub(super) host_metrics: Option<String>,
 }
 
 impl Platform {
@@ -39,6 +41,7 @@ impl Platform {
     /// be asked for one.
     pub fn open(request: &Request, plan: Option<&Plan>, access: Access, events: &Sink<'_>) -> Result<Platform> {
         let engine = request.engine()?;
+        request.check_host_metrics()?;
         let mut to = ConnectTo {
             target: request.target.clone(),
             file: None,
@@ -70,7 +73,16 @@ impl Platform {
                 return Err(error.at(request.target.label()));
             }
         };
-        Ok(Platform { database, engine, to, access, server, file, keep: request.keep })
+        Ok(Platform {
+            database,
+            engine,
+            to,
+            access,
+            server,
+            file,
+            keep: request.keep,
+            host_metrics: request.host_metrics.clone(),
+        })
     }
 
     /// Starts the private server anew on its files; of any other platform nothing is started anew.

@@ -7,10 +7,10 @@ use super::debt::Debtor;
 use super::{Event, Platform, Sink};
 use crate::catalog::Catalog;
 use crate::engine::{Database, EngineError};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::host;
 use crate::model::{Counters, Disclosure, Seen, ThreadTime};
-use crate::probe::{self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose};
+use crate::probe::{self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, RemoteHost, Sessions, SqlProbe, Whose};
 use crate::runner::{IoCounts, Reading, SessionSource};
 use crate::sql::Block;
 
@@ -81,12 +81,12 @@ impl SessionSource for Sampler {
 }
 
 impl<'a> Probing<'a> {
-    /// Opens the probes of the host and takes the disclosure. Of a database on another host only the database and
-    /// our own process are probed: this host's CPUs say nothing about it. The database's counters are read from
+    /// Opens the probes of the database's host, as far as somebody tells of it, and of our own process, and takes the
+    /// disclosure. The database's counters are read from
     /// [`Probing::attach`] on. What cannot be read is told to `events`, once.
     ///
     /// # Errors
-    /// If no session can be opened.
+    /// If no session can be opened, or nobody tells of the host where the user says.
     pub fn new(platform: &Platform, catalog: &Catalog, events: &'a Sink<'a>) -> Result<Self> {
         let database = platform.database.as_ref();
         let storage = database.storage_path();
@@ -94,9 +94,10 @@ impl<'a> Probing<'a> {
         let can = platform.engine.capabilities();
         let in_process = can.in_process;
         let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process };
-        let probes = if is_here(platform) { ProbeSet::host(&context) } else { ProbeSet::own_process() };
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
-        let (disclosure, failed) = disclosed(platform, &blocks)?;
+        let host = HostFigures::of(platform, &blocks)?;
+        let (disclosure, failed) = disclosed(platform, &blocks, &host)?;
+        let probes = host.probes(|| ProbeSet::host(&context));
         let mut failures = Failures { events, told: BTreeSet::new() };
         failed.iter().for_each(|(block, why)| failures.tell(&format!("{block}: {why}")));
         let settled = Default::default();
@@ -164,8 +165,62 @@ impl<'a> Probing<'a> {
     }
 }
 
+/// Whose figures are those of the database's host.
+pub enum HostFigures {
+    /// It is ours.
+    Here,
+    Elsewhere(Box<RemoteHost>),
+    Unknown,
+}
+
+impl HostFigures {
+    /// Of the exporter that the user named, of this host, or of the server itself as far as it lets us.
+    ///
+    /// # Errors
+    /// The exporter does not answer; no session can be opened.
+    pub fn of(platform: &Platform, blocks: &[&Block]) -> Result<HostFigures> {
+        let session = || platform.database.session().map_err(|error| error.at(platform.label()));
+        if let Some(url) = &platform.host_metrics {
+            let found = RemoteHost::of_exporter(url, session()?.as_mut(), blocks);
+            let advise = |what| Error::target("--host-metrics", what).advise("is a node_exporter started there?");
+            return found.map(|host| HostFigures::Elsewhere(Box::new(host))).map_err(advise);
+        }
+        if is_here(platform) {
+            return Ok(HostFigures::Here);
+        }
+        // Who may not is told by `check` what would allow it.
+        let found = RemoteHost::of_server(session()?, blocks).ok().flatten();
+        Ok(found.map_or(HostFigures::Unknown, |host| HostFigures::Elsewhere(Box::new(host))))
+    }
+
+    /// The probes; `here` makes those of this host.
+    pub fn probes(self, here: impl FnOnce() -> ProbeSet) -> ProbeSet {
+        if let HostFigures::Here = self {
+            return here();
+        }
+        let mut probes = ProbeSet::own_process();
+        if let HostFigures::Elsewhere(host) = self {
+            probes.push(host);
+        }
+        probes
+    }
+
+    /// Who tells, in a few words.
+    pub fn told_by(&self, platform: &Platform) -> String {
+        self.disclosure(platform).get("hardware", "told_by").unwrap_or("nobody").to_string()
+    }
+
+    fn disclosure(&self, platform: &Platform) -> Disclosure {
+        match self {
+            HostFigures::Here => host::disclosure(platform.database.storage_path().as_deref()),
+            HostFigures::Elsewhere(host) => host.disclosure().clone(),
+            HostFigures::Unknown => Disclosure::default(),
+        }
+    }
+}
+
 /// True if the database is on this host, so that the host's counters are its own.
-pub fn is_here(platform: &Platform) -> bool {
+fn is_here(platform: &Platform) -> bool {
     let database = platform.database.as_ref();
     platform.engine.capabilities().in_process || database.storage_path().is_some() || !database.server_pids().is_empty()
 }
@@ -174,11 +229,13 @@ pub fn is_here(platform: &Platform) -> bool {
 ///
 /// # Errors
 /// If no session can be opened.
-pub fn disclosed(platform: &Platform, blocks: &[&Block]) -> Result<(Disclosure, Vec<(String, String)>)> {
-    let database = platform.database.as_ref();
-    let storage = database.storage_path();
-    let mut disclosure = if is_here(platform) { host::disclosure(storage.as_deref()) } else { Disclosure::default() };
-    let mut session = database.session().map_err(|error| error.at(platform.label()))?;
+pub fn disclosed(
+    platform: &Platform,
+    blocks: &[&Block],
+    host: &HostFigures,
+) -> Result<(Disclosure, Vec<(String, String)>)> {
+    let mut disclosure = host.disclosure(platform);
+    let mut session = platform.database.session().map_err(|error| error.at(platform.label()))?;
     disclosure.set("database", "engine", platform.engine.name());
     let product = platform.engine.capabilities().product;
     let failed = probe::disclose(session.as_mut(), blocks, product, &mut disclosure);

@@ -36,6 +36,8 @@ pub struct Request {
     pub explain: Option<u32>,
     /// Of a side of a campaign: differences within it count as none.
     pub margin: Option<f64>,
+    /// Address of a node_exporter on the host of an existing server.
+    pub host_metrics: Option<String>,
     /// What the user typed when a server wanted a password that nothing else gives.
     pub password: Option<SecretString>,
     pub name: Option<String>,
@@ -85,6 +87,20 @@ impl Request {
         match &self.target {
             Target::Private { data_dir, .. } | Target::Embedded { data_dir, .. } => Some(data_dir),
             Target::Existing { .. } => None,
+        }
+    }
+
+    /// Refuses figures of another host than ours for a database of ours.
+    ///
+    /// # Errors
+    /// Of usage.
+    pub fn check_host_metrics(&self) -> Result<()> {
+        match &self.target {
+            Target::Private { .. } | Target::Embedded { .. } if self.host_metrics.is_some() => {
+                Err(Error::usage("--host-metrics", format!("{} runs on this host", self.target.label()))
+                    .advise("leave it out; it is for servers on other hosts"))
+            }
+            _ => Ok(()),
         }
     }
 

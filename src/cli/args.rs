@@ -16,7 +16,7 @@ use crate::report::Language;
 
 pub use campaign::CampaignArgs;
 pub use monitor::MonitorArgs;
-pub use shared::{DataArgs, DressArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
+pub use shared::{DataArgs, DressArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
 pub use study::{InterferenceArgs, StudyArgs, SweepArgs};
 
 /// More ops per job are a typing error.
@@ -129,6 +129,9 @@ pub enum Command {
     /// Show the results file as a local web site until Ctrl-C: runs, tests, comparisons, histories with their changes, a run
     /// under way. It writes nothing
     Serve(ServeArgs),
+    /// Tell the figures of this machine over HTTP until Ctrl-C, under the names of node_exporter: for --host-metrics of a run
+    /// from elsewhere against a database here. It writes nothing
+    Probe(ProbeArgs),
     /// Measure our own loop on the null engine: cost per op and jitter
     Overhead(OverheadArgs),
     /// Write the workloads of an engine as plain scripts for its own client
@@ -335,6 +338,18 @@ pub struct ServeArgs {
     pub language: Language,
 }
 
+/// Arguments of `probe`.
+#[derive(Debug, Args)]
+pub struct ProbeArgs {
+    /// Where to listen: a port of 127.0.0.1, or ADDRESS:PORT. An address of the network needs a token, in the environment
+    /// variable DBDYNO_TOKEN or a file
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Listen,
+    /// File with the token that readers must know
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
 /// What is made anew for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FreshArg {
@@ -366,6 +381,8 @@ pub enum DriveArg {
 pub struct CheckArgs {
     #[command(flatten)]
     pub target: TargetArgs,
+    #[command(flatten)]
+    pub host: HostArgs,
     /// Also look at the machine for three seconds, and name the three causes of noise that matter most, with what to do
     #[arg(long)]
     pub noise: bool,
@@ -388,6 +405,8 @@ pub struct TargetArgs {
 pub struct RunArgs {
     #[command(flatten)]
     pub target: TargetArgs,
+    #[command(flatten)]
+    pub host: HostArgs,
     /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto (until throughput gains less than 5 % twice)
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<AskedRamp>,

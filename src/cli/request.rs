@@ -72,6 +72,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         is_sampled: true,
         explain: None,
         margin: None,
+        host_metrics: None,
         password: None,
         name: None,
         labels: BTreeMap::new(),
@@ -117,7 +118,8 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     };
     let is_sampled = !args.no_sampler;
     let explain = args.explain;
-    Ok(Request { plan, fresh, is_sampled, explain, name: args.naming.name.clone(), labels, ..request })
+    let (host_metrics, name) = (args.host.url(), args.naming.name.clone());
+    Ok(Request { plan, fresh, is_sampled, explain, host_metrics, name, labels, ..request })
 }
 
 /// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it

@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 use std::str::FromStr;
 
 use crate::error::quote;
+use crate::probe::exporter_url;
 
 /// No test takes a year: more is a typing error.
 const MOST_S: f64 = 365.0 * 86_400.0;
@@ -55,6 +56,18 @@ impl FromStr for Listen {
             .filter(|address| address.port() != 0)
             .map(Listen)
             .ok_or_else(|| format!("{} is not a valid address; write 9464, 127.0.0.1:9464 or [::1]:9464", quote(text)))
+    }
+}
+
+/// The address of a node_exporter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricsUrl(pub String);
+
+impl FromStr for MetricsUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        exporter_url(text).map(MetricsUrl).map_err(|told| format!("{} {told}", quote(text)))
     }
 }
 

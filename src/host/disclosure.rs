@@ -1,7 +1,11 @@
 //! The disclosure of this machine: what a reader must know about it, its operating system and ourselves. What cannot be found
 //! out is `unknown`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+
+use procfs::process::MountInfos;
+use procfs::{FromBufRead, Meminfo};
 
 use super::{Fact, chosen, disk, file, hardware};
 use crate::model::Disclosure;
@@ -14,6 +18,32 @@ pub fn disclosure(storage_path: Option<&Path>) -> Disclosure {
     put(&mut disclosure, "os", system());
     if let Some(path) = storage_path {
         put(&mut disclosure, "storage", disk::facts(path));
+    }
+    disclosure
+}
+
+/// Facts of another machine, by the texts of its files: sections `hardware`, `os`, and `storage` for the given path.
+pub fn disclosure_of(files: &BTreeMap<String, String>, storage_path: Option<&Path>) -> Disclosure {
+    let file = |path: &str| files.get(path).map(|text| text.trim().to_string());
+    let cpuinfo = file("/proc/cpuinfo").unwrap_or_default();
+    let memory = file("/proc/meminfo").and_then(|text| Meminfo::from_buf_read(text.as_bytes()).ok());
+    let is_virtual = if has_hypervisor_flag(&cpuinfo) { "virtual machine" } else { "none seen" };
+    let mut disclosure = Disclosure::default();
+    put(&mut disclosure, "hardware", hardware::processor_facts(&cpuinfo));
+    put(
+        &mut disclosure,
+        "hardware",
+        vec![("memory_mb", memory.map(|memory| (memory.mem_total / 1_000_000).to_string()))],
+    );
+    let system = vec![
+        ("kernel", file("/proc/version").and_then(|text| release(&text))),
+        ("distribution", file("/etc/os-release").and_then(|text| pretty_name(&text))),
+        ("virtualisation", (!cpuinfo.is_empty()).then(|| is_virtual.to_string())),
+    ];
+    put(&mut disclosure, "os", system);
+    let mounts = file("/proc/self/mountinfo").and_then(|text| MountInfos::from_buf_read(text.as_bytes()).ok());
+    if let Some((mounts, path)) = mounts.zip(storage_path) {
+        put(&mut disclosure, "storage", disk::facts_in(mounts, path));
     }
     disclosure
 }
@@ -48,6 +78,11 @@ fn system() -> Vec<Fact> {
         ("swappiness", file("/proc/sys/vm/swappiness")),
         ("clock_source", file("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
     ]
+}
+
+/// The release in `/proc/version`: `Linux version 6.1.0-9-amd64 (...) #1 SMP ...`.
+fn release(text: &str) -> Option<String> {
+    text.strip_prefix("Linux version ")?.split_whitespace().next().map(String::from)
 }
 
 /// `PRETTY_NAME` of os-release.
@@ -107,6 +142,7 @@ mod tests {
         let text = "ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
         assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
         assert_eq!(pretty_name("ID=x"), None);
+        assert_eq!(release("Linux version 6.1.0-9-amd64 (a@b) #1 SMP").as_deref(), Some("6.1.0-9-amd64"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use procfs::process::{MountInfo, Process};
+use procfs::process::{MountInfo, MountInfos, Process};
 
 use super::{Fact, chosen, file};
 
@@ -34,6 +34,11 @@ pub fn device_of(path: &Path) -> Option<DeviceNumbers> {
     device(&mount_of(path)?)
 }
 
+/// The same on another machine, by its table of mounts; of a file system over several devices not known.
+pub fn device_in(mounts: MountInfos, path: &Path) -> Option<DeviceNumbers> {
+    numbers(&longest(mounts.0, path)?.majmin).filter(|(major, _)| *major != 0)
+}
+
 /// Numbers of the disk whose line in `/proc/diskstats` counts the requests to empty its write cache: the whole disk's,
 /// since the kernel does not count them by partition. None for devices without a queue of their own (device mapper,
 /// software RAID), which pass them on uncounted.
@@ -58,6 +63,17 @@ pub(super) fn facts(path: &Path) -> Vec<Fact> {
         ("file_system", mount.as_ref().map(|mount| mount.fs_type.clone())),
         ("mount_options", mount.as_ref().map(options)),
         ("free_mb", free_mb),
+    ]
+}
+
+/// Of that what the table of mounts of another machine tells.
+pub(super) fn facts_in(mounts: MountInfos, path: &Path) -> Vec<Fact> {
+    let mount = longest(mounts.0, path);
+    vec![
+        ("path", Some(path.display().to_string())),
+        ("device", mount.as_ref().and_then(|mount| mount.mount_source.clone())),
+        ("file_system", mount.as_ref().map(|mount| mount.fs_type.clone())),
+        ("mount_options", mount.as_ref().map(options)),
     ]
 }
 
@@ -117,7 +133,6 @@ fn counts_flushes(disk: &Path) -> Option<DeviceNumbers> {
 #[cfg(test)]
 mod tests {
     use procfs::FromBufRead;
-    use procfs::process::MountInfos;
 
     use super::*;
 

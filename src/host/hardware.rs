@@ -49,19 +49,26 @@ fn least(machine: u64, limits: &[String]) -> u64 {
 
 /// Section `hardware` of the disclosure.
 pub(super) fn facts() -> Vec<Fact> {
-    let cpuinfo = file("/proc/cpuinfo").unwrap_or_default();
-    let cpus = Cpus::parse(&cpuinfo);
     let governor = file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-    vec![
-        ("cpu_model", cpus.model),
-        ("sockets", cpus.sockets.map(|count| count.to_string())),
-        ("cores", cpus.cores.map(|count| count.to_string())),
-        ("threads", (cpus.threads > 0).then(|| cpus.threads.to_string())),
+    let mut facts = processor_facts(&file("/proc/cpuinfo").unwrap_or_default());
+    facts.extend([
         ("threads_usable", std::thread::available_parallelism().ok().map(|count| count.to_string())),
         ("smt", file("/sys/devices/system/cpu/smt/control")),
         ("numa_nodes", numa_nodes()),
         ("frequency_governor", governor),
         ("memory_mb", Some((machine_memory_bytes() / 1_000_000).to_string())),
+    ]);
+    facts
+}
+
+/// What `/proc/cpuinfo` of a machine says.
+pub(super) fn processor_facts(cpuinfo: &str) -> Vec<Fact> {
+    let cpus = Cpus::parse(cpuinfo);
+    vec![
+        ("cpu_model", cpus.model),
+        ("sockets", cpus.sockets.map(|count| count.to_string())),
+        ("cores", cpus.cores.map(|count| count.to_string())),
+        ("threads", (cpus.threads > 0).then(|| cpus.threads.to_string())),
     ]
 }
 

@@ -13,8 +13,8 @@ pub mod noise;
 mod sync;
 
 pub use account::{Account, is_root};
-pub use disclosure::disclosure;
-pub use disk::{DeviceNumbers, device_of, flush_counting_disk, free_bytes, is_in_memory};
+pub use disclosure::{disclosure, disclosure_of};
+pub use disk::{DeviceNumbers, device_in, device_of, flush_counting_disk, free_bytes, is_in_memory};
 pub use hardware::{machine_memory_bytes, memory_bytes, processors};
 pub use sync::{Sync, sync_rate};
 

@@ -1,6 +1,7 @@
 //! Live figures: a run under way as metrics, and a database at work beside what its platform was measured to do. Prints nothing.
 
 pub mod against;
+pub mod host_metrics;
 pub mod live_metrics;
 pub mod observer;
 pub mod open_metrics;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::against::{Limit, Measured, limit};
 use super::rates::{Peaks, Rate};
 use crate::analysis::compare::{Difference, Side, differences};
-use crate::campaign::probing::{disclosed, is_here};
+use crate::campaign::probing::{HostFigures, disclosed};
 use crate::campaign::{Platform, Request};
 use crate::catalog::Catalog;
 use crate::engine::{Access, Session};
@@ -126,9 +126,10 @@ impl Observer {
         };
         let platform = Platform::open(request, None, Access::Watch, &|_| {})?;
         let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);
-        let (disclosure, failed) = disclosed(&platform, &blocks)?;
+        let host = HostFigures::of(&platform, &blocks)?;
+        let (disclosure, failed) = disclosed(&platform, &blocks, &host)?;
         let sessions = sessions(&platform, &blocks)?;
-        let probes = probes(&platform, &blocks)?;
+        let probes = probes(&platform, &blocks, host)?;
         let queries = blocks.iter().filter(|block| block.name.starts_with("counters.")).count();
         let mut missing: BTreeSet<String> = sessions.iter().flat_map(Sessions::missing).collect();
         missing.extend(failed.into_iter().map(|(block, why)| format!("{block}: {why}")));
@@ -305,11 +306,11 @@ fn sessions(platform: &Platform, blocks: &[&Block]) -> Result<Option<Sessions>> 
     Ok(Sessions::open(session(platform)?, blocks, &platform.database.server_pids(), Whose::All))
 }
 
-/// Of the host, if the server is on it, and of the server.
-fn probes(platform: &Platform, blocks: &[&Block]) -> Result<ProbeSet> {
+/// Of the server's host, as far as somebody tells of it, and of the server.
+fn probes(platform: &Platform, blocks: &[&Block], host: HostFigures) -> Result<ProbeSet> {
     let (storage, server_pids) = (platform.database.storage_path(), platform.database.server_pids());
     let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process: false };
-    let mut probes = if is_here(platform) { ProbeSet::onlooker(&context) } else { ProbeSet::own_process() };
+    let mut probes = host.probes(|| ProbeSet::onlooker(&context));
     probes.push(Box::new(SqlProbe::new(session(platform)?, blocks)));
     Ok(probes)
 }

@@ -70,7 +70,7 @@ impl Probe for Disk {
 
 /// `os_disk_*` of one device, and of the disk under it the flushes (requests to empty its write cache, which is how a file is
 /// made durable; counted from Linux 5.5 on, but not by partition).
-fn set(
+pub(super) fn set(
     stats: &[DiskStat],
     device: DeviceNumbers,
     flushed: Option<DeviceNumbers>,

@@ -9,6 +9,8 @@ use std::time::Instant;
 use crate::model::Counters;
 
 mod disk;
+mod elsewhere;
+mod exporter;
 mod foreign;
 mod process;
 mod profile;
@@ -19,6 +21,8 @@ mod thread_times;
 mod watch;
 
 pub use disk::DeviceTimes;
+pub use elsewhere::RemoteHost;
+pub use exporter::exporter_url;
 pub use profile::{Reading as ProfileReading, between as profiles_between};
 pub use sessions::{Sessions, Whose};
 pub use sql::{SqlProbe, disclose, take};
@@ -54,6 +58,7 @@ pub const PROBES: &[Open] = &[
     system::open_cpu,
     disk::open,
     system::open_memory,
+    system::open_network,
     process::open_own,
     process::open_server,
     process::open_io,

@@ -1,5 +1,9 @@
-//! The whole host: CPU time of all CPUs together, from `/proc/stat`, and its memory, from `/proc/meminfo`.
+//! The whole host: CPU time of all CPUs together, from `/proc/stat`, its memory, from `/proc/meminfo`, and its network, from
+//! `/proc/net/dev`.
 
+use std::collections::HashMap;
+
+use procfs::net::{DeviceStatus, dev_status};
 use procfs::{CpuTime, Current, CurrentSI, KernelStats, Meminfo};
 
 use crate::model::Counters;
@@ -25,7 +29,7 @@ impl Probe for Cpu {
 }
 
 /// `os_cpu_*_s` in CPU seconds; `os_cpu_total_s` is their sum. Guest time is contained in user and nice.
-fn set_cpu(ticks: &CpuTime, ticks_per_s: f64, counters: &mut Counters) {
+pub(super) fn set_cpu(ticks: &CpuTime, ticks_per_s: f64, counters: &mut Counters) {
     let modes = [
         ("os_cpu_user_s", Some(ticks.user)),
         ("os_cpu_nice_s", Some(ticks.nice)),
@@ -57,14 +61,46 @@ impl Probe for Memory {
         "memory"
     }
     fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
-        let memory = Meminfo::current().map_err(|error| error.to_string())?;
-        if let Some(available) = memory.mem_available {
-            counters.set("os_mem_available_bytes", available as f64);
-        }
-        counters.set("os_page_cache_bytes", memory.cached as f64);
-        counters.set("os_mem_dirty_bytes", memory.dirty as f64);
+        set_memory(&Meminfo::current().map_err(|error| error.to_string())?, counters);
         Ok(())
     }
+}
+
+pub(super) fn set_memory(memory: &Meminfo, counters: &mut Counters) {
+    if let Some(available) = memory.mem_available {
+        counters.set("os_mem_available_bytes", available as f64);
+    }
+    counters.set("os_page_cache_bytes", memory.cached as f64);
+    counters.set("os_mem_dirty_bytes", memory.dirty as f64);
+}
+
+struct Network;
+
+/// The network, where `/proc/net/dev` exists.
+pub(super) fn open_network(_: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
+    dev_status().is_ok().then(|| Box::new(Network) as Box<dyn Probe>)
+}
+
+impl Probe for Network {
+    fn name(&self) -> &'static str {
+        "network"
+    }
+    fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+        set_network(&dev_status().map_err(|error| error.to_string())?, counters);
+        Ok(())
+    }
+}
+
+/// The device of the machine's own loop, which leaves it by no wire.
+const LOOP: &str = "lo";
+
+/// Bytes of all network devices but the loop.
+pub(super) fn set_network(devices: &HashMap<String, DeviceStatus>, counters: &mut Counters) {
+    let sum = |bytes: fn(&DeviceStatus) -> u64| {
+        devices.values().filter(|device| device.name != LOOP).map(|device| bytes(device) as f64).sum()
+    };
+    counters.set("os_net_received_bytes", sum(|device| device.recv_bytes));
+    counters.set("os_net_sent_bytes", sum(|device| device.sent_bytes));
 }
 
 #[cfg(test)]

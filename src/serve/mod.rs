@@ -22,7 +22,7 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::report::Language;
 use crate::store::Store;
-pub use door::Token;
+pub use door::{Token, opened};
 
 /// Clients at once; more wait. Each has two file descriptors, of which a process often has a thousand.
 const MOST_CLIENTS: usize = 256;

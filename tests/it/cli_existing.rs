@@ -30,7 +30,7 @@ fn all_bytes(dir: &Path) -> Vec<u8> {
 }
 
 /// A server that greets a client with these bytes, reads what it says, and so on; gives all that it heard until the client left.
-fn stub(greetings: &'static [&'static [u8]], client_first: bool) -> (u16, std::thread::JoinHandle<Vec<u8>>) {
+pub fn stub(greetings: &'static [&'static [u8]], client_first: bool) -> (u16, std::thread::JoinHandle<Vec<u8>>) {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

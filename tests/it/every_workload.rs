@@ -317,6 +317,7 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
         settings: BTreeMap::new(),
         fresh: campaign::Fresh::Nothing,
         margin: None,
+        host_metrics: None,
         password: None,
         name: None,
         labels: BTreeMap::new(),

@@ -45,6 +45,7 @@ mod private_server;
 mod probes;
 mod published_ramps;
 mod published_reports;
+mod remote;
 mod reports;
 mod resume;
 mod runner;

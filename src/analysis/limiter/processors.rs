@@ -1,7 +1,7 @@
 //! Processors as a limit: all that the jobs can use are in use.
 
 use super::{Cause, Limiter, seen};
-use crate::analysis::cpu::{busy_pct, processors};
+use crate::analysis::cpu::{busy_pct, is_elsewhere, processors};
 use crate::analysis::kpm::THREADS_USED;
 use crate::model::{Activity, Sentence, TestResult};
 
@@ -12,7 +12,8 @@ const USED_UP: f64 = 0.9;
 pub(in crate::analysis) fn used_processors(result: &TestResult) -> Option<f64> {
     let seconds = |name| result.window_counters.get(name);
     // A database within our process has no processes of its own.
-    let used_s = match (seconds("server_cpu_s"), seconds("self_cpu_s")) {
+    let own_s = seconds("self_cpu_s").filter(|_| !is_elsewhere(result));
+    let used_s = match (seconds("server_cpu_s"), own_s) {
         (None, None) => return None,
         (server_s, self_s) => server_s.unwrap_or(0.0) + self_s.unwrap_or(0.0),
     };

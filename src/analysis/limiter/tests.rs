@@ -57,6 +57,8 @@ fn what_nobody_knows_is_not_blamed() {
     // An engine in our process has no processes of its own.
     let embedded = |self_s| with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", self_s)], &[]);
     assert_eq!((limiters(&embedded(19.0)).len(), limiters(&embedded(3.0)).len()), (1, 0));
+    let elsewhere = with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", 19.0), ("os_elsewhere", 0.0)], &[]);
+    assert_eq!(causes(&elsewhere), [], "our process is not on that host");
     // Of a server on another host our own processor time is known, and no processors of its.
     assert_eq!(causes(&with(&[("self_cpu_s", 20.0)], &[])), []);
     assert_eq!(causes(&fixture::result()), []);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::HostArgs;
 use crate::cli::values::{Listen, Seconds};
 
 /// Arguments of `monitor`.
@@ -13,6 +14,8 @@ pub struct MonitorArgs {
     /// the right PROCESS)
     #[arg(required_unless_present = "replay", conflicts_with = "replay")]
     pub target: Option<String>,
+    #[command(flatten)]
+    pub host: HostArgs,
     /// Tell each rate as a share of what this run of the results file measured, which must be of the same platform
     #[arg(long, value_name = "RUN", conflicts_with = "replay")]
     pub against: Option<String>,

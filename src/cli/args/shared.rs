@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::DriveArg;
-use crate::cli::values::{Label, Percent};
+use crate::cli::values::{Label, MetricsUrl, Percent};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
@@ -102,4 +102,20 @@ pub struct OutputArgs {
     /// Language of the report: en or de; csv and json are always English
     #[arg(long, value_name = "LANGUAGE", default_value = "en")]
     pub language: Language,
+}
+
+/// Who tells of the database's host.
+#[derive(Debug, Clone, Default, Args)]
+pub struct HostArgs {
+    /// Figures of an existing server's host from a node_exporter or 'dbdyno probe' there, as http://db1:9100/metrics; its token,
+    /// if it wants one, in DBDYNO_HOST_TOKEN [default: this host if the server is on it, else what the server lets its user read]
+    #[arg(long, value_name = "URL")]
+    pub host_metrics: Option<MetricsUrl>,
+}
+
+impl HostArgs {
+    /// The address.
+    pub fn url(&self) -> Option<String> {
+        self.host_metrics.as_ref().map(|MetricsUrl(url)| url.clone())
+    }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs};
+use super::{HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs};
 use crate::cli::values::Seconds;
 use crate::model::AskedRamp;
 
@@ -11,6 +11,8 @@ use crate::model::AskedRamp;
 pub struct StudyArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
+    #[command(flatten)]
+    pub host: HostArgs,
     /// Numbers of jobs [default: the study's]
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<AskedRamp>,
@@ -38,6 +40,7 @@ impl StudyArgs {
                 selection: SelectionArgs { suite: vec![suite.to_string()], ..SelectionArgs::default() },
                 ..TargetArgs::default()
             },
+            host: self.host.clone(),
             jobs: self.jobs.clone(),
             duration: self.duration,
             warmup: self.warmup,

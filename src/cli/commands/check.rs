@@ -3,18 +3,19 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::campaign::probing::HostFigures;
 use crate::campaign::{self, Keep, Platform, Request};
 use crate::catalog::Catalog;
 use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
 use crate::cli::{out, paths, request};
-use crate::engine::Access;
+use crate::engine::{Access, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::fit;
 use crate::host::noise::{self, Cause};
 use crate::model::{Plan, Target};
 use crate::server::{self, StartOptions};
-use crate::sql::statement;
+use crate::sql::{Block, statement};
 
 /// How long the machine is looked at for causes of noise.
 const LOOK: Duration = Duration::from_secs(3);
@@ -22,11 +23,32 @@ const LOOK: Duration = Duration::from_secs(3);
 const MOST_CAUSES: usize = 3;
 /// Block of a probe that names causes of noise: columns `found` and `advice`.
 const NOISE: &str = "noise";
+/// Blocks of a probe that name what the user has no right to: columns `lacks` and `statement`, which grants it. The second is of a
+/// server on another host that no exporter tells of.
+const RIGHTS: [&str; 2] = ["rights", "rights.elsewhere"];
 
 /// One finding of the preflight.
 struct Finding {
-    ok: bool,
+    state: State,
     what: String,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Ok,
+    /// It goes without.
+    Lacks,
+    Missing,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Lacks => "lacks",
+            State::Missing => "MISSING",
+        }
+    }
 }
 
 /// Checks target, disk and results file.
@@ -36,7 +58,8 @@ struct Finding {
 pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     context.text_only()?;
     let catalog = context.catalog()?;
-    let request = request::of_target(&catalog, &args.target)?;
+    let request = Request { host_metrics: args.host.url(), ..request::of_target(&catalog, &args.target)? };
+    request.check_host_metrics()?;
     let plan = request.plan(&catalog)?;
     let needed_bytes = fit::data_bytes(&plan.tables, plan.size_gb);
     let asked = Asked { catalog: &catalog, request: &request, plan: &plan };
@@ -51,13 +74,13 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     let mut table = out::Table::headless();
     for finding in &findings {
         // As wide as its longest word, whatever is found.
-        table.row([format!("{:<7}", if finding.ok { "ok" } else { "MISSING" }), finding.what.clone()]);
+        table.row([format!("{:<7}", finding.state.word()), finding.what.clone()]);
     }
     if args.noise {
         noises(context, &asked).into_iter().for_each(|line| table.row(["noise  ".to_string(), line]));
     }
     out::print(&table.render(None))?;
-    match findings.iter().filter(|finding| !finding.ok).count() {
+    match findings.iter().filter(|finding| finding.state == State::Missing).count() {
         0 => Ok(()),
         missing => Err(Error::new(Kind::Check, "check", format!("{missing} of {} checks failed", findings.len()))),
     }
@@ -65,8 +88,8 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
 
 fn finding(what: &str, result: Result<String>) -> Finding {
     match result {
-        Ok(text) => Finding { ok: true, what: format!("{what}: {text}") },
-        Err(error) => Finding { ok: false, what: format!("{what}: {error}") },
+        Ok(text) => Finding { state: State::Ok, what: format!("{what}: {text}") },
+        Err(error) => Finding { state: State::Missing, what: format!("{what}: {error}") },
     }
 }
 
@@ -117,8 +140,32 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Find
         Err(error) => return vec![finding("target", Err(error))],
     };
     let (suits, jobs) = (suits(asked, &platform, needed_bytes), jobs(asked.plan, &platform));
+    let (host, lacks) = (host(asked, &platform), rights(asked, &platform));
     let closed = platform.close(&|_| {});
-    vec![finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)]
+    let found = [finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)];
+    found.into_iter().chain(host.map(|told| finding("host", told))).chain(lacks).collect()
+}
+
+/// Who tells of a host that the user named an exporter of.
+fn host(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
+    asked.request.host_metrics.as_ref()?;
+    let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
+    Some(HostFigures::of(platform, &blocks).map(|host| host.told_by(platform)))
+}
+
+/// What stays unknown since the user may not ask, each with the statement that grants it.
+fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
+    let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
+    let known = platform.database.storage_path().is_some() || asked.request.host_metrics.is_some();
+    let wanted = if known { &RIGHTS[..1] } else { &RIGHTS[..] };
+    let blocks = blocks.iter().filter(|block| wanted.contains(&block.name.as_str()));
+    let ask = |block: &&Block| platform.database.session().ok()?.query(statement(&block.text), &[]).ok();
+    let told = |rows: Rows| {
+        let line = |at| Some(format!("{}; {}", rows.get(at, "lacks")?, rows.get(at, "statement")?));
+        (0..rows.rows.len()).filter_map(line).collect::<Vec<_>>()
+    };
+    let lines: Vec<String> = blocks.copied().filter_map(|block| ask(&block)).flat_map(told).collect();
+    lines.into_iter().map(|what| Finding { state: State::Lacks, what }).collect()
 }
 
 /// The worst causes of noise here, each with what to do.

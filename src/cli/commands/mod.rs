@@ -13,6 +13,7 @@ pub mod list;
 pub mod list_plan;
 pub mod monitor;
 pub mod overhead;
+pub mod probe;
 pub mod report;
 pub mod run;
 pub mod runs;

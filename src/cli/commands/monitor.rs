@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 
+use crate::campaign::Request;
 use crate::catalog::Catalog;
-use crate::cli::args::{MonitorArgs, PlaceArgs, TargetArgs};
+use crate::cli::args::{HostArgs, MonitorArgs, PlaceArgs, TargetArgs};
 use crate::cli::context::{Context, interrupt};
 use crate::cli::monitor_view::{self, Title};
 use crate::cli::values::Listen;
@@ -74,7 +75,7 @@ fn stored(context: &Context, run: &str, with_seconds: bool) -> Result<(RunRecord
 
 fn watch(context: &Context, args: &MonitorArgs, (target, is_json): (&str, bool), interrupt: &Interrupt) -> Result<()> {
     let catalog = context.catalog()?;
-    let mut observer = opened(context, &catalog, target)?;
+    let mut observer = opened(context, &catalog, target, &args.host)?;
     let mut title = Title { target: observer.label(), against: None, keys: "q ends" };
     if let Some(run) = &args.against {
         let (run, tests) = stored(context, run, false)?;
@@ -94,9 +95,10 @@ fn watch(context: &Context, args: &MonitorArgs, (target, is_json): (&str, bool),
     watched.and(ended)
 }
 
-fn opened(context: &Context, catalog: &Catalog, target: &str) -> Result<Observer> {
+fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -> Result<Observer> {
     let place = PlaceArgs { target: target.to_string(), ..PlaceArgs::default() };
     let request = request::of_target(catalog, &TargetArgs { place, ..TargetArgs::default() })?;
+    let request = Request { host_metrics: host.url(), ..request };
     request::with_password(context, &request, |request| Observer::open(catalog, request))
 }
 

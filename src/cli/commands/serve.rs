@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -23,11 +24,8 @@ const TOKEN: &str = "DBDYNO_TOKEN";
 pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
     context.text_only()?;
     let address = args.listen.0;
-    let token = token(args)?;
-    if token.is_none() && !address.ip().is_loopback() {
-        return Err(Error::usage("--listen", format!("{address} can be reached from the network"))
-            .advise(format!("set {TOKEN} or give --token-file FILE ({})", Token::rule())));
-    }
+    let token = token(args.token_file.as_deref())?;
+    may_listen(address, token.as_ref())?;
     let results = paths::results_file(context.global.results.as_ref());
     let has_token = token.is_some();
     let site = Site::new(results, context.catalog()?, args.language, token)?;
@@ -37,6 +35,15 @@ pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
     end.read(&mut [0]).map(drop).map_err(|error| Error::target("signals", error.to_string()))
 }
 
+/// Refuses an address that others can reach without a token.
+pub(super) fn may_listen(address: SocketAddr, token: Option<&Token>) -> Result<()> {
+    if token.is_some() || address.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(Error::usage("--listen", format!("{address} can be reached from the network"))
+        .advise(format!("set {TOKEN} or give --token-file FILE ({})", Token::rule())))
+}
+
 /// `http://127.0.0.1:8433/`, and how to come in.
 fn told(address: SocketAddr, has_token: bool) -> String {
     let how = if has_token { "?token=..., with your token, once" } else { "" };
@@ -44,8 +51,8 @@ fn told(address: SocketAddr, has_token: bool) -> String {
 }
 
 /// From the file, else from the environment.
-fn token(args: &ServeArgs) -> Result<Option<Token>> {
-    let (place, text) = match &args.token_file {
+pub(super) fn token(file: Option<&Path>) -> Result<Option<Token>> {
+    let (place, text) = match file {
         Some(path) => (path.display().to_string(), Some(file::read_small(path, "for a token")?)),
         None => (TOKEN.to_string(), std::env::var(TOKEN).ok().filter(|token| !token.is_empty())),
     };
@@ -54,7 +61,7 @@ fn token(args: &ServeArgs) -> Result<Option<Token>> {
 }
 
 /// Can be read once somebody ends us.
-fn end() -> Result<UnixStream> {
+pub(super) fn end() -> Result<UnixStream> {
     let listen = || -> std::io::Result<UnixStream> {
         let (end, told) = UnixStream::pair()?;
         for signal in [SIGINT, SIGTERM] {

@@ -6,12 +6,13 @@ use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
-use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 use postgres_protocol::message::frontend;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::error;
 use super::password::from_file;
+use super::provision::pooled;
 use super::url::{Binding, Config};
 use super::wire::Wire;
 use crate::engine::remote::{CONNECT_TIMEOUT, Host, Passwords, Stream, Tls, TlsMode, first_that_answers};
@@ -156,11 +157,17 @@ fn authenticate(wire: &mut Wire, config: &Config, host: &Host, passwords: &Passw
             }
             return scram(wire, &password()?, mechanism, binding);
         }
-        Message::ErrorResponse(response) => return Err(error::from_response(&response, "")),
+        Message::ErrorResponse(response) => return Err(refused(&response)),
         _ => return Err(unsupported_method()),
     }
     wire.flush()?;
     expect_ok(wire)
+}
+
+/// A server knows every setting of ours that it is asked for; a pooler refuses those that it does not pass on.
+fn refused(response: &ErrorResponseBody) -> EngineError {
+    let error = error::from_response(response, "");
+    if error.message.contains("unsupported startup parameter") { pooled() } else { error }
 }
 
 /// A password in clear text goes only where nobody can listen in.

@@ -101,6 +101,7 @@ impl Engine for Postgres {
         let (pid, is_local) = (connection.backend_pid, connection.local);
         let running = Running::new();
         let mut session = PgSession::new(connection, &running);
+        provision::check_state(&mut session, pid, access)?;
         provision::prepare(&mut session, access)?;
         let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
         let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };

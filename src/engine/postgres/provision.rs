@@ -43,7 +43,33 @@ pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), Eng
     }
 }
 
-fn missing(message: String, advice: String) -> EngineError {
+/// Refuses what nothing can be measured on: sessions that a pooler lends, a server that may only be read. `greeted` is the process
+/// that the server named when the session began.
+pub(super) fn check_state(session: &mut PgSession, greeted: Option<u32>, access: Access) -> Result<(), EngineError> {
+    let rows = session.query(&sql("state")?, &[])?;
+    let column = |at: usize| rows.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+    if greeted.is_some_and(|pid| column(0).parse() != Ok(pid)) {
+        return Err(pooled());
+    }
+    let (is_standby, only_reads) = (column(1) == "t", column(2) == "on");
+    match access {
+        Access::Watch => Ok(()),
+        _ if is_standby => Err(missing("the server is a standby, which can only be read", "connect to its primary")),
+        _ if only_reads => Err(missing(
+            "transactions of this user can only read (default_transaction_read_only)",
+            "alter role ... set default_transaction_read_only = off, or use another user",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A pooler gives a session to whoever has something to do: routines, settings and counters of ours would be in any of them.
+pub(super) fn pooled() -> EngineError {
+    EngineError::new(ErrorClass::Other, "a pooler stands before the server, whose sessions are not ours alone")
+        .advised("connect to the server itself")
+}
+
+fn missing(message: impl Into<String>, advice: impl Into<String>) -> EngineError {
     EngineError::new(ErrorClass::Privilege, message).advised(advice)
 }
 
@@ -56,6 +82,6 @@ mod tests {
         for block in ["privileges", "create"] {
             assert!(sql(block).unwrap().contains(SCHEMA), "{block}");
         }
-        assert!(sql("sessions").is_ok() && sql("directory").is_ok() && sql("gone").is_err());
+        assert!(["sessions", "directory", "state"].into_iter().all(|block| sql(block).is_ok()) && sql("gone").is_err());
     }
 }

@@ -1,5 +1,9 @@
 -- Our schema: {{schema}} is its name.
 
+-- name: state
+-- One row: the process that serves us, the server is a standby, transactions may only read unless they say otherwise.
+select pg_backend_pid(), pg_is_in_recovery(), current_setting('default_transaction_read_only')
+
 -- name: privileges
 -- One row: user, database, schema exists, may create in database, may use and create in schema.
 select current_user, current_database(), n.oid is not null,

@@ -10,11 +10,14 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvFlags, recv, sockopt};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
 use super::tls::end_point;
+
+/// An idle connection tells after so long that it still is.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 /// A byte stream to the server.
 pub(in crate::engine) struct Stream {
@@ -60,6 +63,9 @@ impl Stream {
             match TcpStream::connect_timeout(&address, timeout) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
+                    // Best effort, as in libpq: what lies between may forget a session that waits for the end of a long test.
+                    let _ = sockopt::set_socket_keepalive(&stream, true);
+                    let _ = sockopt::set_tcp_keepidle(&stream, KEEP_ALIVE);
                     return Ok((stream.into(), address.ip().is_loopback()));
                 }
                 Err(error) => failure = error,

@@ -1,0 +1,209 @@
+//! Servers that are elsewhere, or stand behind something: who tells of their host, what a user with few rights can have, what is
+//! refused. `0.0.0.0` leads to this machine, but is no address of its own loop: such a server counts as elsewhere.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use dbdyno::host;
+use serde_json::Value;
+
+use crate::cli_existing::{SECRET, stub};
+use crate::leftovers::Directory;
+use crate::servers::{Existing, Server};
+use crate::support::{Desk, Done, TINY, directory, finished, free_port, mistakes, until};
+
+/// Of `probe`.
+const TOKEN: &str = "sixteen-or-more-letters";
+/// What `check` is asked about.
+const FEW: &str = "--size 0.01 --workload SRV-QUERY1";
+
+/// A program that is ended with the test.
+struct Helper(Child);
+
+impl Helper {
+    fn start(mut command: Command) -> Helper {
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        Helper(command.spawn().unwrap_or_else(|error| panic!("{command:?} (scripts/test-dependencies.sh): {error}")))
+    }
+
+    fn node_exporter(port: u16) -> Helper {
+        let mut command = Command::new("prometheus-node-exporter");
+        command.arg(format!("--web.listen-address=127.0.0.1:{port}")).stdout(Stdio::null());
+        let started = Helper::start(command);
+        until("node_exporter answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        started
+    }
+
+    /// `dbdyno probe`, once it has told where it listens.
+    fn probe(desk: &Desk, port: u16) -> Helper {
+        let mut command = desk.command(&format!("probe --listen {port}"));
+        command.env("DBDYNO_TOKEN", TOKEN).stdout(Stdio::piped());
+        let mut started = Helper::start(command);
+        let mut told = String::new();
+        BufReader::new(started.0.stdout.as_mut().unwrap()).read_line(&mut told).unwrap();
+        assert_eq!(told, format!("http://127.0.0.1:{port}/metrics\n"));
+        started
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn with_password(desk: &Desk, line: &str) -> Done {
+    let mut command = desk.command(line);
+    command.env("PGPASSWORD", SECRET).env("MYSQL_PWD", SECRET).env("DBDYNO_HOST_TOKEN", TOKEN);
+    finished(command, line)
+}
+
+/// The only test of a run, and who has told of the host.
+fn measured(desk: &Desk, target: &str) -> (Value, Option<String>) {
+    let run = with_password(desk, &format!("run {target} {TINY} --quiet --format json")).ok().json();
+    let test = run["tests"][0].clone();
+    assert_eq!(mistakes(&test), Vec::<&Value>::new());
+    let told_by = run["disclosure"]["hardware"]["told_by"].as_str().map(String::from);
+    if told_by.is_some() {
+        let here = host::disclosure(None);
+        for (section, fact) in [("hardware", "threads"), ("hardware", "memory_mb"), ("os", "kernel")] {
+            assert_eq!(run["disclosure"][section][fact].as_str(), here.get(section, fact), "{fact} by {told_by:?}");
+        }
+    }
+    (test, told_by)
+}
+
+#[test]
+fn whoever_knows_the_host_of_a_server_tells_its_figures() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("hosted", SECRET, true);
+    let elsewhere = server.url("hosted").replace("127.0.0.1", "0.0.0.0");
+    let is_known = |test: &Value, name: &str| test["metrics"][name].is_number();
+    let (test, told_by) = measured(&desk, &elsewhere);
+    assert!(told_by.is_none() && !is_known(&test, "cpu_busy_pct"), "{told_by:?} {test}");
+    let check = || with_password(&desk, &format!("check {elsewhere} {FEW}")).ok().stdout;
+    let lacks = check();
+    for statement in ["grant pg_monitor to hosted", "grant pg_read_server_files to hosted; grant execute on function"] {
+        assert!(lacks.lines().any(|line| line.starts_with("lacks") && line.contains(statement)), "{lacks}");
+    }
+    let mut admin = server.admin("hosted");
+    admin.execute("grant pg_read_server_files, pg_monitor to hosted").unwrap();
+    admin.execute("grant execute on function pg_read_file(text, bigint, bigint, boolean) to hosted").unwrap();
+    assert!(!check().contains("figures of its host"), "{}", check());
+    let (test, told_by) = measured(&desk, &elsewhere);
+    assert_eq!(told_by.as_deref(), Some("the server"));
+    for name in ["cpu_busy_pct", "cpu_steal_pct"] {
+        assert!(is_known(&test, name), "{name}: {test}");
+    }
+    assert!(test["counters"]["os_net_sent_bytes"].is_number(), "{test}");
+    let shown = desk.run("report platform last").ok().stdout;
+    assert!(shown.contains("told_by") && shown.contains("the server"), "{shown}");
+}
+
+#[test]
+fn an_exporter_on_the_host_of_a_server_tells_its_figures() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("exported", SECRET, true);
+    let (exporter, probe) = (free_port(), free_port());
+    let url =
+        |port: u16, path: &str| format!("{} --host-metrics http://127.0.0.1:{port}{path}", server.url("exported"));
+    {
+        let _started = Helper::node_exporter(exporter);
+        let (test, told_by) = measured(&desk, &url(exporter, ""));
+        assert!(told_by.unwrap().starts_with("node_exporter 1."), "{test}");
+        assert!(test["metrics"]["cpu_busy_pct"].is_number(), "{test}");
+    }
+    let _started = Helper::probe(&desk, probe);
+    let (test, told_by) = measured(&desk, &url(probe, "/metrics"));
+    assert!(told_by.unwrap().starts_with("dbdyno probe "), "{test}");
+    assert!(test["metrics"]["cpu_busy_pct"].is_number(), "{test}");
+    let checked = with_password(&desk, &format!("check {} {FEW}", url(probe, ""))).ok();
+    assert!(checked.stdout.contains("host: dbdyno probe "), "{checked:?}");
+    let run = |target: &str| with_password(&desk, &format!("run {target} {TINY} --quiet"));
+    run(&url(probe, "/other")).fails(3, &["--host-metrics", "404"]);
+    run(&url(exporter, "")).fails(3, &["--host-metrics", "does not answer", "node_exporter"]);
+    desk.run(&format!("run {} {TINY} --quiet", url(probe, ""))).fails(3, &["password"]);
+    desk.run(&format!("run sqlite {TINY} --host-metrics http://db1:9100")).fails(2, &["runs on this host"]);
+    desk.run(&format!("run sqlite {TINY} --host-metrics db1:9100"))
+        .fails(2, &["node_exporter", "http://db1:9100/metrics"]);
+    desk.run("probe --listen 0.0.0.0:9101").fails(2, &["can be reached from the network", "DBDYNO_TOKEN"]);
+}
+
+/// A pgbouncer in transaction mode before a server's database of a user.
+fn pooler(dir: &Directory, server: &Server, user: &str, more: &str) -> (Helper, u16) {
+    let (port, config) = (free_port(), dir.path().join(format!("{}.ini", more.len())));
+    let text = format!(
+        "[databases]\n{user} = host=127.0.0.1 port={} user={user} password={SECRET}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+         listen_port = {port}\nauth_type = any\npool_mode = transaction\nunix_socket_dir =\n{more}\n",
+        server.port
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut command = Command::new("pgbouncer");
+    if host::is_root() {
+        // It refuses to be root.
+        command.args(["-u", "nobody"]);
+    }
+    command.arg(&config).stdout(Stdio::null());
+    let started = Helper::start(command);
+    until("pgbouncer answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    (started, port)
+}
+
+#[test]
+fn a_pooler_is_refused_in_one_line_whether_it_passes_settings_on_or_drops_them() {
+    let (desk, server, dir) = (Desk::new(), Server::shared(), directory());
+    server.create_user("pooled", SECRET, true);
+    let drops =
+        "ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout, jit, extra_float_digits";
+    for more in ["", drops] {
+        let (_pgbouncer, port) = pooler(&dir, server, "pooled", more);
+        let url = format!("postgres://pooled@127.0.0.1:{port}/pooled");
+        with_password(&desk, &format!("run {url} {TINY} --quiet"))
+            .fails(3, &[&url, "a pooler stands before", "itself"]);
+    }
+    assert_eq!(desk.runs().len(), 0);
+}
+
+#[test]
+fn limits_of_a_users_sessions_are_told_or_do_not_hold_for_ours() {
+    let (desk, server) = (Desk::new(), Server::shared());
+    server.create_user("limited", SECRET, true);
+    let mut admin = server.admin("limited");
+    admin.execute("alter role limited set statement_timeout = '1ms'").unwrap();
+    measured(&desk, &server.url("limited"));
+    admin.execute("alter role limited set default_transaction_read_only = on").unwrap();
+    let line = format!("run {} {TINY} --quiet", server.url("limited"));
+    with_password(&desk, &line).fails(3, &["can only read", "default_transaction_read_only = off"]);
+}
+
+#[test]
+fn a_user_of_mariadb_with_a_schema_alone_measures_and_is_told_what_it_lacks() {
+    let (desk, mut existing) = (Desk::new(), Existing::shared());
+    existing.create_user("alone", "all");
+    let (test, _) = measured(&desk, &existing.url("alone"));
+    assert!(test["ops"].as_u64() > Some(0), "{test}");
+    let check = |desk: &Desk, url: &str| with_password(desk, &format!("check {url} {FEW}")).ok().stdout;
+    let lacks = check(&desk, &existing.url("alone"));
+    assert!(lacks.contains("grant process on *.* to 'alone'@'127.0.0.1'"), "{lacks}");
+    existing.admin.execute("grant process on *.* to 'alone'@'127.0.0.1'").unwrap();
+    assert!(!check(&desk, &existing.url("alone")).contains("lacks"));
+}
+
+/// A message of PostgreSQL's protocol (manual: "Message Formats").
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [&[kind], &(body.len() as u32 + 4).to_be_bytes()[..], body].concat()
+}
+
+#[test]
+fn a_foreign_server_that_speaks_the_protocol_is_one_line() {
+    let greeting = [message(b'R', &[0; 4]), message(b'S', b"server_version\x0013.0.0\0"), message(b'Z', b"I")].concat();
+    let refusal =
+        [message(b'E', b"SERROR\0C42883\0Munknown function: pg_is_in_recovery()\0\0"), message(b'Z', b"I")].concat();
+    let answers: &'static [&'static [u8]] = Box::leak(Box::new([&*greeting.leak(), &*refusal.leak()]));
+    let (port, heard) = stub(answers, true);
+    let desk = Desk::new();
+    let line = format!("run postgres://me@127.0.0.1:{port}/app?sslmode=disable {TINY} --quiet");
+    desk.run(&line).fails(3, &["unknown function: pg_is_in_recovery()"]);
+    heard.join().unwrap();
+}
