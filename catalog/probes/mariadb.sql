@@ -301,6 +301,12 @@ select 'tls' as name,
 from information_schema.session_status
 where variable_name in ('SSL_VERSION', 'SSL_CIPHER')
 
+-- name: network.round-trip
+select 1
+
+-- name: network.transfer
+select repeat('x', 4000000)
+
 -- name: host.directory
 select @@datadir
 

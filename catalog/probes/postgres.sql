@@ -249,6 +249,12 @@ from unnest(array['/proc/stat', '/proc/meminfo', '/proc/diskstats', '/proc/net/d
 select path, pg_read_file(path, 0, 4194304, true) as text
 from unnest(array['/proc/cpuinfo', '/proc/version', '/etc/os-release']) as path
 
+-- name: network.round-trip
+select 1
+
+-- name: network.transfer
+select repeat('x', 4000000)
+
 -- name: host.directory
 -- where the server's files are: from its settings, else from its lock file
 select coalesce((select setting from pg_settings where name = 'data_directory'),

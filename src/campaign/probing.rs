@@ -239,6 +239,9 @@ pub fn disclosed(
     disclosure.set("database", "engine", platform.engine.name());
     let product = platform.engine.capabilities().product;
     let failed = probe::disclose(session.as_mut(), blocks, product, &mut disclosure);
+    if !matches!(host, HostFigures::Here) {
+        probe::disclose_network(session.as_mut(), blocks, &mut disclosure);
+    }
     Ok((disclosure, failed))
 }
 

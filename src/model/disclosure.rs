@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Sections of facts, machine-readable and diffable: section -> key -> value. A value that cannot be had is
-/// the text `unknown`. Sections: `dbdyno`, `hardware`, `os`, `storage`, `database`, `settings`, `data`.
+/// the text `unknown`. Sections: `dbdyno`, `hardware`, `os`, `storage`, `network`, `database`, `settings`, `data`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Disclosure(pub BTreeMap<String, BTreeMap<String, String>>);

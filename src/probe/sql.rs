@@ -121,6 +121,42 @@ pub fn disclose(
     failed
 }
 
+/// Blocks whose only value is as short as can be, and a text of some megabytes.
+const ROUND_TRIP: &str = "network.round-trip";
+const TRANSFER: &str = "network.transfer";
+/// The median round trip and the fastest transfer count.
+const TRIPS: usize = 21;
+const TRANSFERS: usize = 3;
+
+/// The way to a server elsewhere: section `network`, the round trip of a statement in us and what a transfer reached in MB/s (the
+/// server's own work on it included, so the network does at least that much). What cannot be measured is left out.
+pub fn disclose_network(session: &mut dyn Session, blocks: &[&Block], disclosure: &mut Disclosure) {
+    let Some(trips) = timed(session, blocks, ROUND_TRIP, TRIPS) else { return };
+    let trip_s = trips[trips.len() / 2].0;
+    disclosure.set("network", "round_trip_us", format!("{:.0}", trip_s * 1e6));
+    let Some(&(fastest_s, bytes)) = timed(session, blocks, TRANSFER, TRANSFERS).as_ref().and_then(|all| all.first())
+    else {
+        return;
+    };
+    if fastest_s > trip_s {
+        disclosure.set("network", "transfer_mb_per_s", format!("{:.0}", bytes as f64 / 1e6 / (fastest_s - trip_s)));
+    }
+}
+
+/// Seconds and bytes of the answers to a block, the fastest first.
+fn timed(session: &mut dyn Session, blocks: &[&Block], name: &str, times: usize) -> Option<Vec<(f64, usize)>> {
+    let block = blocks.iter().find(|block| block.name == name)?;
+    let sql = statement(&block.text);
+    let mut once = || {
+        let start = Instant::now();
+        let rows = session.query(sql, &[]).ok()?;
+        Some((start.elapsed().as_secs_f64(), rows.scalar()?.len()))
+    };
+    let mut all: Vec<_> = (0..times).map(|_| once()).collect::<Option<_>>()?;
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Some(all)
+}
+
 fn set_pair(disclosure: &mut Disclosure, row: &[Option<String>]) {
     if let Some(Some(name)) = row.first() {
         let value = row.get(1).and_then(Option::as_deref).unwrap_or(Disclosure::UNKNOWN);

@@ -33,6 +33,7 @@ const ORDER: &[(&str, &str)] = &[
     ("hardware", "Hardware"),
     ("os", "Operating system"),
     ("storage", "Storage"),
+    ("network", "Network"),
     ("database", "Database"),
     ("data", "Data"),
     ("settings", "Settings"),

@@ -67,6 +67,8 @@ fn measured(desk: &Desk, target: &str) -> (Value, Option<String>) {
     let told_by = run["disclosure"]["hardware"]["told_by"].as_str().map(String::from);
     if told_by.is_some() {
         let here = host::disclosure(None);
+        let network = |fact: &str| run["disclosure"]["network"][fact].as_str().unwrap().parse::<f64>().unwrap();
+        assert!(network("round_trip_us") > 0.0, "{}", run["disclosure"]["network"]);
         for (section, fact) in [("hardware", "threads"), ("hardware", "memory_mb"), ("os", "kernel")] {
             assert_eq!(run["disclosure"][section][fact].as_str(), here.get(section, fact), "{fact} by {told_by:?}");
         }

@@ -29,6 +29,9 @@ pub(in crate::analysis) fn usable_processors(result: &TestResult) -> Option<f64>
 /// All processors that the jobs can use are in use, whatever other programs use; with fewer jobs than processors each job is one
 /// thread. Where others take part of them, that the jobs were seen at work shows the same.
 pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
+    if is_elsewhere(result) {
+        return elsewhere(result);
+    }
     let (used, usable) = (used_processors(result)?, usable_processors(result)?);
     let can_use = f64::from(result.jobs) * threads(result);
     let at_work = seen(result, Activity::Cpu);
@@ -46,6 +49,19 @@ pub(super) fn processor(result: &TestResult) -> Option<Limiter> {
         .with("can", can_use)
         .with("jobs", Sentence::jobs(result.jobs));
     (can_use > 0.0 && is_limit).then(|| Limiter { cause, share: Some(at_work.unwrap_or(used_share)), evidence })
+}
+
+/// Of a server on another host nobody tells who uses its processors: they are the limit if all are in use while the jobs are at
+/// work.
+fn elsewhere(result: &TestResult) -> Option<Limiter> {
+    let (usable, busy_pct) = (usable_processors(result)?, busy_pct(&result.window_counters).ok()?);
+    let at_work = seen(result, Activity::Cpu)?;
+    let used = busy_pct / 100.0 * processors(result)?;
+    let evidence = Sentence::new("{used} of {usable} processors of the database's host in use, whoever uses them")
+        .with("used", used)
+        .with("usable", usable);
+    let is_limit = at_work >= USED_UP && used >= USED_UP * usable;
+    is_limit.then_some(Limiter { cause: Cause::Cpu, share: Some(at_work), evidence })
 }
 
 /// Processors that a job of a closed loop can use: one for each process that works on an op.

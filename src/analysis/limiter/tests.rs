@@ -59,6 +59,15 @@ fn what_nobody_knows_is_not_blamed() {
     assert_eq!((limiters(&embedded(19.0)).len(), limiters(&embedded(3.0)).len()), (1, 0));
     let elsewhere = with(&[("os_cpu_total_s", 40.0), ("self_cpu_s", 19.0), ("os_elsewhere", 0.0)], &[]);
     assert_eq!(causes(&elsewhere), [], "our process is not on that host");
+    let at_work = |idle_s| {
+        let window = [("os_cpu_total_s", 20.0), ("os_cpu_idle_s", idle_s), ("os_elsewhere", 0.0)];
+        limiters(&sampled(with(&window, &[]), 0, &[]))
+    };
+    assert_eq!(
+        at_work(0.0)[0].evidence.to_string(),
+        "2 of 2 processors of the database's host in use, whoever uses them"
+    );
+    assert_eq!(at_work(5.0), []);
     // Of a server on another host our own processor time is known, and no processors of its.
     assert_eq!(causes(&with(&[("self_cpu_s", 20.0)], &[])), []);
     assert_eq!(causes(&fixture::result()), []);
