@@ -80,9 +80,10 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
         noises(context, &asked).into_iter().for_each(|line| table.row(["noise  ".to_string(), line]));
     }
     out::print(&table.render(None))?;
-    match findings.iter().filter(|finding| finding.state == State::Missing).count() {
-        0 => Ok(()),
-        missing => Err(Error::new(Kind::Check, "check", format!("{missing} of {} checks failed", findings.len()))),
+    let count = |state: State| findings.iter().filter(|finding| finding.state == state).count();
+    match (count(State::Missing), count(State::Ok)) {
+        (0, _) => Ok(()),
+        (missing, ok) => Err(Error::new(Kind::Check, "check", format!("{missing} of {} checks failed", missing + ok))),
     }
 }
 
