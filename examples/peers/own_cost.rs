@@ -19,7 +19,7 @@ use crate::drive;
 use crate::failed;
 use crate::lab::Lab;
 use crate::lab::PROFILE;
-use crate::pairs::{Comparison, Done, Outcome, Rules, interleave};
+use crate::pairs::{CLIENT_AND_SERVER, Comparison, Done, Outcome, Rules, interleave};
 
 /// Least part of the throughput that measuring must leave.
 const TARGET: f64 = 0.99;
@@ -55,24 +55,26 @@ pub fn compare(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &
 /// The lookup in the client drive beside a monitor of the server at its usual interval.
 pub fn monitor(lab: &Lab, rules: &Rules, jobs: &[u32], seconds: f64, outcomes: &mut Vec<Outcome>) -> Result<()> {
     let selection = drive::lookup(lab, "", Drive::Client, seconds)?;
+    let mut observer = Observer::open(&lab.catalog, &request(lab)?)?;
     for &jobs in jobs {
         let comparison = Comparison {
             name: format!("lookup beside a monitor against without, jobs {jobs}"),
             unit: "ops/s",
             target: Some(MONITOR_TARGET),
-            ours: &mut || watched(lab, &selection, jobs),
+            ours: &mut || watched(lab, &mut observer, &selection, jobs),
             peer: &mut || drive::run(lab, &selection, jobs),
         };
-        outcomes.push(interleave(rules, comparison)?);
+        let by_clock = interleave(rules, comparison)?;
+        let by_processor = by_clock.by_processor(&CLIENT_AND_SERVER, "lookups/CPU s");
+        outcomes.extend([by_clock, Outcome { target: Some(MONITOR_TARGET), ..by_processor }]);
     }
     Ok(())
 }
 
-fn watched(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
-    let mut observer = Observer::open(&lab.catalog, &request(lab)?)?;
+fn watched(lab: &Lab, observer: &mut Observer, selection: &Selection, jobs: u32) -> Result<Done> {
     let (running, ended) = channel();
     std::thread::scope(|scope| {
-        let monitor = scope.spawn(move || observe(&mut observer, &ended));
+        let monitor = scope.spawn(move || observe(observer, &ended));
         let done = drive::run(lab, selection, jobs);
         drop(running);
         let observed = monitor.join().unwrap_or_else(|_| Err(failed("monitor", "panicked")));

@@ -1,12 +1,13 @@
 //! The result as a table.
 
 use comfy_table::{Table, presets};
+use dbdyno::stats::summary::{mean, variance};
 
 use crate::machine;
 use crate::pairs::{Half, Outcome};
 
-const HEAD: [&str; 9] =
-    ["ours : peer", "unit", "ours", "peer", "ratio", "min..max", "target", "client us/op", "server us/op"];
+const HEAD: [&str; 10] =
+    ["ours : peer", "unit", "ours", "peer", "ratio", "min..max", "mean", "target", "client us/op", "server us/op"];
 
 /// One line per comparison.
 pub fn render(outcomes: &[Outcome]) -> String {
@@ -18,7 +19,7 @@ pub fn render(outcomes: &[Outcome]) -> String {
     table.to_string()
 }
 
-fn row(outcome: &Outcome) -> [String; 9] {
+fn row(outcome: &Outcome) -> [String; 10] {
     let rate = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
     [
         outcome.name.clone(),
@@ -27,6 +28,7 @@ fn row(outcome: &Outcome) -> [String; 9] {
         rate(outcome.median(|pair| Some(pair.peer.rate))),
         outcome.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}")),
         range(&outcome.ratios()),
+        mean_with_error(&outcome.ratios()),
         target(outcome),
         both(outcome, |half| half.client_us),
         both(outcome, |half| half.server_us),
@@ -40,6 +42,14 @@ fn range(ratios: &[f64]) -> String {
     }
 }
 
+/// Mean of the ratios and its standard error.
+fn mean_with_error(ratios: &[f64]) -> String {
+    match (mean(ratios), variance(ratios)) {
+        (Some(mean), Some(variance)) => format!("{mean:.4} +- {:.4}", (variance / ratios.len() as f64).sqrt()),
+        _ => "-".into(),
+    }
+}
+
 fn target(outcome: &Outcome) -> String {
     let Some(target) = outcome.target else { return "none".into() };
     let word = match outcome.ratio() {
@@ -47,7 +57,7 @@ fn target(outcome: &Outcome) -> String {
         Some(ratio) if ratio >= target => "reached",
         Some(_) => "MISSED",
     };
-    format!(">= {target:.2} {word}")
+    format!(">= {target:.3} {word}")
 }
 
 /// A figure of ours and of the peer.
@@ -66,7 +76,7 @@ pub fn footer(taken_percent: f64, versions: &[String], outcomes: &[Outcome]) -> 
     format!(
         "Medians of {kept} pairs; {dropped} dropped because the host (steal) or other programs took more than \
          {taken_percent} % of the processors.\n\
-         ratio: median of ours/peer within a pair. us/op: processor time per op.\n\
+         ratio: median of ours/peer within a pair; mean: theirs, with its standard error. us/op: processor time per op.\n\
          pgbench: one thread per client, Unix socket, generic plans as ours, results as text; ours are binary.\n\
          Machine: {}; {}; dbdyno {}.",
         machine::describe(),

@@ -17,10 +17,10 @@ use crate::model::{Counters, Disclosure, Event, Profile, ProfileRow, RunRecord, 
 use crate::probe::{self, ProbeContext, ProbeSet, ProfileReading, Sessions, SqlProbe, Whose};
 use crate::sql::Block;
 
-/// Between two looks at the sessions.
-pub const GLANCE: Duration = Duration::from_millis(250);
+/// Between two looks at the sessions, unless the interval is shorter: as often as Oracle's active session history.
+pub const GLANCE: Duration = Duration::from_secs(1);
 /// Intervals over which waits are counted.
-const WAITS_OVER: usize = 10;
+const WAITS_OVER: usize = 30;
 /// Between two readings of the statements, which the server copies from memory as a whole.
 const STATEMENTS_EVERY: Duration = Duration::from_secs(10);
 /// Statements and waits that are told.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::observer::{GLANCE, Look, Sightings, Wait};
+use super::observer::{Look, Sightings, Wait};
 use super::rates::{Peaks, kept};
 use crate::error::Result;
 use crate::model::{
@@ -88,7 +88,7 @@ impl Recording {
         let began = std::mem::replace(&mut self.began, Begin { at: store::now(), t_s });
         let mut test = blank(self.tests, began.at);
         (test.window_s, test.total_s) = (t_s - began.t_s, t_s - began.t_s);
-        test.waits = Some(waits(std::mem::take(&mut self.seen)));
+        test.waits = Some(waits(std::mem::take(&mut self.seen), test.window_s));
         test.counters = std::mem::take(&mut self.grown);
         test.window_counters = test.counters.clone();
         test.series = std::mem::take(&mut self.series);
@@ -159,7 +159,7 @@ fn point(look: &Look, began_s: f64) -> SeriesPoint {
     }
 }
 
-fn waits((seen, glances): (Sightings, u64)) -> Waits {
+fn waits((seen, glances): (Sightings, u64), window_s: f64) -> Waits {
     let all: u64 = seen.values().sum();
     let count = |(event, samples): (crate::model::Event, u64)| EventCount {
         event,
@@ -169,7 +169,7 @@ fn waits((seen, glances): (Sightings, u64)) -> Waits {
     let mut events: Vec<EventCount> = seen.into_iter().map(count).collect();
     events.sort_by_key(|count| std::cmp::Reverse(count.samples));
     let (samples, due, sessions) = (glances, glances, all);
-    Waits { period_s: GLANCE.as_secs_f64(), samples, due, sessions, events, ..Waits::default() }
+    Waits { period_s: window_s / glances.max(1) as f64, samples, due, sessions, events, ..Waits::default() }
 }
 
 /// What was seen, from the seconds of a recording; rates are as exact as what was kept.
@@ -261,7 +261,8 @@ mod tests {
     fn a_recording_supports_no_statement() {
         let test = blank(1, String::new());
         assert_eq!((test.verdict.status, test.verdict.reasons[0].code.as_str()), (Status::Conditional, "recorded"));
-        let waits = waits((seen(1.0, 1.0).seen, 4));
+        let waits = waits((seen(1.0, 1.0).seen, 4), 8.0);
         assert_eq!((waits.sessions, waits.samples, waits.events[0].share), (6, 4, 1.0));
+        assert_eq!(waits.period_s, 2.0);
     }
 }

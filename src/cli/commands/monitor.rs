@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use rustix::event::{Timespec, poll};
 
 use crate::campaign::Request;
 use crate::catalog::Catalog;
@@ -22,6 +23,8 @@ use crate::monitor::{live_metrics, open_metrics};
 use crate::runner::Interrupt;
 use crate::store::Store;
 
+/// Shorter intervals would cost what they show.
+const LEAST_INTERVAL_S: f64 = 0.25;
 /// How long an interval of a recording is shown.
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Between two questions whether somebody interrupts.
@@ -121,7 +124,7 @@ fn watched(
     interrupt: &Interrupt,
     take: &mut dyn FnMut(&Look) -> Result<()>,
 ) -> Result<()> {
-    let interval = Duration::from_secs_f64(args.interval.0.max(GLANCE.as_secs_f64()));
+    let interval = Duration::from_secs_f64(args.interval.0.max(LEAST_INTERVAL_S));
     let mut due = Instant::now() + interval;
     loop {
         observer.glance();
@@ -214,10 +217,17 @@ impl View {
                     }
                 }
                 View::Screen(..) => {}
-                _ => std::thread::sleep(left.min(ATTENTION)),
+                _ => sleep_until_signal(left),
             }
         }
     }
+}
+
+/// A signal ends it early: nobody need wake up to ask.
+fn sleep_until_signal(time: Duration) {
+    let time = Timespec::try_from(time).unwrap_or_default();
+    // Interrupted or over: the caller looks why.
+    let _ = poll(&mut [], Some(&time));
 }
 
 impl Drop for View {
