@@ -24,7 +24,7 @@ use crate::runner::Interrupt;
 use crate::store::Store;
 
 /// Shorter intervals would cost what they show.
-const LEAST_INTERVAL_S: f64 = 0.25;
+const LEAST_INTERVAL: Duration = Duration::from_millis(250);
 /// How long an interval of a recording is shown.
 const REPLAY_PACE: Duration = Duration::from_millis(100);
 /// Between two questions whether somebody interrupts.
@@ -124,11 +124,13 @@ fn watched(
     interrupt: &Interrupt,
     take: &mut dyn FnMut(&Look) -> Result<()>,
 ) -> Result<()> {
-    let interval = Duration::from_secs_f64(args.interval.0.max(LEAST_INTERVAL_S));
+    let interval = Duration::from_secs_f64(args.interval.0).max(LEAST_INTERVAL);
+    // One look is to tell as much as it can.
+    let between_glances = if args.once { LEAST_INTERVAL } else { GLANCE };
     let mut due = Instant::now() + interval;
     loop {
         observer.glance();
-        if view.wait(GLANCE.min(due.saturating_duration_since(Instant::now())), interrupt) {
+        if view.wait(between_glances.min(due.saturating_duration_since(Instant::now())), interrupt) {
             return Ok(());
         }
         if Instant::now() < due {
