@@ -39,7 +39,7 @@ const WORDS: [&str; 7] = ["on", "off", "yes", "no", "true", "false", "none"];
 const LONGEST: usize = 24;
 
 const ABOUT: &str = "The platforms have letters instead of names. What would tell whose or which they are was removed and is listed \
-here by name, without values; figures and verdicts are unchanged.";
+here by name, without values; figures, verdicts, the names of workloads and the times of tests are unchanged.";
 
 impl Report for PublishReport {
     fn name(&self) -> &'static str {

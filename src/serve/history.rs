@@ -1,7 +1,7 @@
 //! The history of one figure (a workload with its parameters, at a number of jobs, on one engine and platform): which one is
 //! asked for, and which runs belong to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 use oxhttp::model::{Body, Response};
@@ -105,7 +105,12 @@ pub(super) fn page(site: &Site, query: &Query) -> Answer<Response<Body>> {
         } }
     };
     let document = series::document(site.language, &history, site.catalog.effects());
-    let content = html! { div.history { (content(&document)) } (links) };
+    let runs: BTreeSet<i64> = entries.iter().map(|entry| entry.run.id).collect();
+    let is_cut = runs.len() >= MOST_RUNS as usize;
+    let cut = is_cut.then(|| {
+        site.language.say("Older runs than the newest {runs} are left out.", &[("runs", &MOST_RUNS.to_string())])
+    });
+    let content = html! { div.history { (content(&document)) @if let Some(cut) = cut { p { (cut) } } } (links) };
     Ok(site.html(document.title, &content))
 }
 
