@@ -4,8 +4,8 @@
 //! worked is measured, not assumed: the device's reads are counted (see `analysis::tiers`). Files of other tables are read in.
 
 use std::fs::File;
-use std::io::Read;
 use std::ops::RangeInclusive;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -54,17 +54,33 @@ impl Evictor {
     }
 }
 
-/// Reads files into the operating system's cache, until `is_over`; nothing if memory could not hold them. A file that cannot be
-/// read is left out: what the test finds is what the tiers tell.
+/// Bytes that are read into the operating system's cache at a time.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// Reads files into the operating system's cache, until `is_over`: each from its end to its begin, so that where memory does not hold
+/// all, it holds the begin of the last, from which the active part of a table grows. A file that cannot be read is left out: what the
+/// test finds is what the tiers tell.
 pub fn read_in(files: &[PathBuf], is_over: impl Fn() -> bool) {
     let opened: Vec<File> = files.iter().filter_map(|path| File::open(path).ok()).collect();
-    if bytes(&opened) > machine_memory_bytes() {
-        return;
+    let lengths: Vec<u64> = opened.iter().map(|file| file.metadata().map_or(0, |metadata| metadata.len())).collect();
+    let mut chunk = vec![0; CHUNK_BYTES as usize];
+    for (file, offset) in backwards(&lengths, machine_memory_bytes()) {
+        if is_over() {
+            return;
+        }
+        let _ = opened[file].read_at(&mut chunk, offset);
     }
-    let mut chunk = vec![0; 1 << 20];
-    for mut file in opened {
-        while !is_over() && file.read(&mut chunk).is_ok_and(|count| count > 0) {}
-    }
+}
+
+/// Numbers of files of these lengths, each with the offsets of its chunks, from the last to the first; of all those of the end that
+/// so many bytes hold.
+fn backwards(lengths: &[u64], most_bytes: u64) -> Vec<(usize, u64)> {
+    let of_file = |(file, length): (usize, &u64)| {
+        (0..length.div_ceil(CHUNK_BYTES)).rev().map(move |chunk| (file, chunk * CHUNK_BYTES)).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = lengths.iter().enumerate().flat_map(of_file).collect();
+    let most = usize::try_from(most_bytes / CHUNK_BYTES).unwrap_or(usize::MAX);
+    all[all.len().saturating_sub(most)..].to_vec()
 }
 
 /// Time between two rounds: shorter than one scan of so many bytes, else the next finds in the cache what this one read.
@@ -151,7 +167,14 @@ mod tests {
             read_in(&["/nowhere/at/all".into(), path.clone()], || asked.replace(asked.get() + 1) >= limit);
             asked.get()
         };
-        assert_eq!([chunks(usize::MAX), chunks(0), chunks(2)], [6, 1, 3], "5 chunks and the end");
+        assert_eq!([chunks(usize::MAX), chunks(0), chunks(2)], [5, 1, 3]);
+    }
+
+    #[test]
+    fn the_begin_of_the_last_file_is_read_last() {
+        const MB: u64 = CHUNK_BYTES;
+        assert_eq!(backwards(&[MB + 1, 2 * MB], u64::MAX), [(0, MB), (0, 0), (1, MB), (1, 0)]);
+        assert_eq!(backwards(&[MB + 1, 0, 2 * MB], 3 * MB), [(0, 0), (2, MB), (2, 0)], "what memory holds");
     }
 
     #[test]

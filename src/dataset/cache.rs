@@ -63,7 +63,7 @@ fn join(storage: &Path, relative: &str) -> PathBuf {
     if relative.is_empty() { storage.to_path_buf() } else { storage.join(relative) }
 }
 
-/// The file of this path, and those beside it whose names go on from its name.
+/// The file of this path, and those beside it whose names go on from its name; of numbered ones the last first.
 fn named_as(path: &Path) -> Vec<PathBuf> {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
         return Vec::new();
@@ -72,7 +72,9 @@ fn named_as(path: &Path) -> Vec<PathBuf> {
         |found: &str| found.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(CONTINUATIONS));
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(goes_on));
-    ours.map(|entry| entry.path()).collect()
+    let mut ours: Vec<PathBuf> = ours.map(|entry| entry.path()).collect();
+    ours.sort_by_key(|path| std::cmp::Reverse((path.as_os_str().len(), path.clone())));
+    ours
 }
 
 #[cfg(test)]
@@ -85,6 +87,8 @@ mod tests {
         for name in [
             "16384",
             "16384.1",
+            "16384.2",
+            "16384.10",
             "16384_fsm",
             "163845",
             "big.ibd",
@@ -96,13 +100,12 @@ mod tests {
             std::fs::write(dir.path().join(name), "").unwrap();
         }
         let found = |name: &str| {
-            let mut names: Vec<_> = named_as(&dir.path().join(name)).into_iter().collect();
-            names.sort();
-            names.into_iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>()
+            let paths = named_as(&dir.path().join(name));
+            paths.into_iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(found("16384"), ["16384", "16384.1"]);
+        assert_eq!(found("16384"), ["16384.10", "16384.2", "16384.1", "16384"]);
         assert_eq!(found("big"), ["big#P#p0.ibd", "big.ibd"]);
-        assert_eq!(found("x.db"), ["x.db", "x.db-wal"]);
+        assert_eq!(found("x.db"), ["x.db-wal", "x.db"]);
         assert_eq!(found("gone"), Vec::<String>::new());
     }
 }

@@ -396,9 +396,11 @@ fn an_experiment_takes_the_limit_of_a_private_server_away() {
         let (tests, log) = (run["tests"].as_array().unwrap(), &run["tests"][0]["explained"]);
         let per_s = log["blocks"][0].as_array().unwrap();
         assert!(per_s.len() == 2 && log["changed"].as_object().unwrap().len() == log_settings(kind), "{log:#}");
+        // Where containers have little memory for it, it is said so.
         let in_memory = &log["further"][0];
         let is_moved = in_memory["changed"]["log"] == "tmpfs" && is_tried(in_memory);
-        assert!(is_moved && log["bound"] == "at-least", "{}: {log:#}", kind.engine);
+        let has_no_room = in_memory["missing"].as_str().is_some_and(|why| why.starts_with("/dev/shm "));
+        assert!((is_moved || has_no_room) && log["bound"] == "at-least", "{}: {log:#}", kind.engine);
         // On a fast device reads take less than a tenth of the time: then there is nothing to take away.
         let limits = tests[1]["limiters"].as_array().unwrap();
         if limits.first().is_some_and(|limit| limit["cause"] == "read") {

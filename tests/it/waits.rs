@@ -74,6 +74,9 @@ fn commits_are_seen_waiting_for_the_log_on_both_servers() {
             .map(|mean| mean.as_f64().unwrap())
             .sum();
         assert!(seconds > 0.0, "{engine}: {test:#}");
+        // Commits of one row do not fill the log's buffer.
+        let counted = ["log_writes", "log_buffer_full"].map(|name| test["counters"][name].as_f64().unwrap());
+        assert!(counted[0] > 0.0 && counted[1] < counted[0], "{engine}: {counted:?}");
         let io = test["profiles"]["io"]["rows"].as_array().unwrap();
         let log = io
             .iter()

@@ -272,10 +272,13 @@ $$
 
 -- name: files
 -- Of the table and its indexes, partitions included, relative to the data directory; a table larger than 1 GB goes on in
--- files of the same name and a number. Partitioned tables have no files themselves.
+-- files of the same name and a number. Partitioned tables have no files themselves. What lookups by key need comes last: it is
+-- read into the system's cache last.
 with of_table as (
   select '{{table}}'::regclass::oid as id union select relid from pg_partition_tree('{{table}}')
 ), relations as (
   select id from of_table union select indexrelid from pg_index where indrelid in (select id from of_table)
 )
-select pg_relation_filepath(id) as path from relations where pg_relation_filepath(id) is not null
+select pg_relation_filepath(id) as path from relations left join pg_index on indexrelid = id
+where pg_relation_filepath(id) is not null
+order by case when indisprimary then 3 when indexrelid is null then 2 else 1 end, id
