@@ -111,6 +111,7 @@ fn request(lab: &Lab) -> Result<Request> {
         explain: None,
         margin: None,
         host_metrics: None,
+        duet: false,
         password: lab.password.clone(),
         name: None,
         labels: BTreeMap::new(),
@@ -128,7 +129,7 @@ fn sampler(lab: &Lab) -> Result<Option<Mutex<Sampler>>> {
 /// All that a run reads.
 fn probes(lab: &Lab) -> Result<ProbeSet> {
     let (storage, server_pids) = (lab.database.storage_path(), lab.database.server_pids());
-    let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process: false };
+    let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, ..ProbeContext::default() };
     let mut probes = ProbeSet::host(&context);
     let session = lab.database.session().map_err(|error| error.at(lab.engine.name()))?;
     let blocks = lab.catalog.probes(lab.engine.name(), &lab.database.version().0);

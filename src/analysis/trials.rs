@@ -22,6 +22,37 @@ const FORETOLD: usize = 2_000;
 /// Connecting, preparing and snapshots of a trial.
 const BETWEEN_TRIALS_S: f64 = 0.4;
 
+/// How the trials of a campaign follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// A block is a trial of A and one of B, one after the other.
+    InTurns,
+    /// A block is two trials of both at the same time, on swapped halves of the processors.
+    Duet,
+}
+
+impl Method {
+    /// As the plan of a campaign's run says.
+    pub fn of_plan(plan: &serde_json::Value) -> Method {
+        if plan["duet"].as_bool() == Some(true) { Method::Duet } else { Method::InTurns }
+    }
+
+    /// Trials of each side in a block.
+    fn rounds(self) -> usize {
+        match self {
+            Method::InTurns => 1,
+            Method::Duet => 2,
+        }
+    }
+}
+
+/// What is said of each trial of a duet: its figure is half of a comparison, not that of the platform.
+pub fn of_duet() -> Reason {
+    let text = "the other side of a duet worked at the same time, each on half of the processors: only their ratio counts, and \
+                the host's counters are of both";
+    Reason::new(Status::Conditional, ReasonCode::Beside, text)
+}
+
 /// When a figure is decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
@@ -146,27 +177,36 @@ pub struct Blocks {
 
 impl Blocks {
     /// The blocks of stored trials, in order.
-    fn of(base: &[&TestResult], other: &[&TestResult]) -> Blocks {
+    fn of(base: &[&TestResult], other: &[&TestResult], method: Method) -> Blocks {
         let mut blocks = Blocks::default();
-        base.iter().zip(other).for_each(|(a, b)| blocks.add([(*a).into(), (*b).into()]));
+        let rounds: Vec<[Trial<'_>; 2]> = base.iter().zip(other).map(|(a, b)| [(*a).into(), (*b).into()]).collect();
+        rounds.chunks_exact(method.rounds()).for_each(|block| blocks.add(block));
         blocks
     }
 
-    /// Adds a block: a trial of A and one of B.
-    pub fn add(&mut self, trials: [Trial<'_>; 2]) {
-        self.total_s += trials.iter().map(|trial| trial.total_s).sum::<f64>();
-        let doubts: Vec<ReasonCode> = trials.iter().filter_map(Trial::doubt).collect();
+    /// Adds a block: a trial of A and one of B; of a duet two of each, on swapped halves of the processors, whose geometric means
+    /// have both halves alike in them.
+    pub fn add(&mut self, rounds: &[[Trial<'_>; 2]]) {
+        let of_round: fn(f64, f64) -> f64 = if rounds.len() > 1 { f64::max } else { |a, b| a + b };
+        self.total_s += rounds.iter().map(|[a, b]| of_round(a.total_s, b.total_s)).sum::<f64>();
+        let trials = || rounds.iter().flatten();
+        let doubts: Vec<ReasonCode> = trials().filter_map(Trial::doubt).collect();
         if !doubts.is_empty() {
             self.left_out += 1;
             doubts.into_iter().for_each(|code| count(&mut self.doubts, code));
             return;
         }
-        for reason in trials.iter().flat_map(|trial| &trial.verdict.reasons) {
-            if reason.status == Status::Conditional {
+        for reason in trials().flat_map(|trial| &trial.verdict.reasons) {
+            // The other side beside it is the method, not a condition.
+            if reason.status == Status::Conditional && reason.code != ReasonCode::Beside {
                 count(&mut self.conditions, reason.code.clone());
             }
         }
-        let [base, other] = trials.map(|trial| trial.value.unwrap_or(f64::NAN));
+        let mean = |side: usize| -> f64 {
+            let product: f64 = rounds.iter().map(|round| round[side].value.unwrap_or(f64::NAN)).product();
+            product.powf(1.0 / rounds.len() as f64)
+        };
+        let [base, other] = [0, 1].map(mean);
         self.values[0].push(base);
         self.values[1].push(other);
         self.ratios.add((other / base).ln());

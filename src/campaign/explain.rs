@@ -285,7 +285,7 @@ impl Seen {
             verdict: &verdicts[at],
             total_s: trials[at].total_s,
         };
-        self.blocks.add([trial(0), trial(1)]);
+        self.blocks.add(&[[trial(0), trial(1)]]);
         if self.blocks.count() > before {
             self.pairs.push(trials.each_ref().map(|trial| trial.ops_per_s));
             self.before.extend(TimeShares::of(&trials[0], cause, action));

@@ -1,8 +1,6 @@
 //! The tests of a plan, in order: each ramp step is measured, judged and stored before the next begins.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
 
 use super::aside::Aside;
 use super::debt::Debtor;
@@ -10,6 +8,7 @@ use super::evict::Evictor;
 use super::probing::Probing;
 use super::schedule::{self, Answers, Leg, Turn};
 use super::sync::SyncProbe;
+use super::take::{Taken, Taking};
 use super::{Event, Sink};
 use crate::analysis::promise::{Trial, next_offer};
 use crate::analysis::{self, JudgeContext, durability, lasting};
@@ -18,10 +17,10 @@ use crate::error::{Error, Result};
 use crate::host::processors;
 use crate::model::rows::RowFunction;
 use crate::model::{
-    Counters, Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult,
-    TestSpec, Verdict, Window,
+    Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult, TestSpec,
+    Verdict, Window,
 };
-use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext};
+use crate::runner::{Interrupt, Outcome};
 use crate::store::Store;
 
 /// Seconds in which a mix is found, at most.
@@ -48,6 +47,8 @@ pub struct Measuring<'a> {
     pub debtor: Option<&'a Debtor<'a>>,
     /// What else is told of a test.
     pub aside: Aside,
+    /// The other side of a campaign is measured at the same time.
+    pub is_duet: bool,
     pub events: &'a Sink<'a>,
 }
 
@@ -243,13 +244,33 @@ impl Measuring<'_> {
         probing: &mut Probing<'_>,
         store: &mut Store,
     ) -> Result<(Option<Kept>, Step)> {
-        let started_at = jiff::Timestamp::now().to_string();
-        let clock = ClockCheck::start();
-        match self.measured(spec, evictor, (after_s, self.debtor), probing) {
-            Outcome::Done(result) => Ok((Some(self.keep(*result, spec.selection, clock.step_s(), store)?), Step::GoOn)),
+        let taken = self.taking(spec.selection).take(spec, evictor, after_s, probing);
+        self.stored(taken, spec, store)
+    }
+
+    /// What a test of the selection needs to be taken.
+    pub(super) fn taking(&self, selection: &Selection) -> Taking<'_> {
+        Taking {
+            database: self.database,
+            facts: (self.facts)(selection),
+            rows: self.rows,
+            seed: self.plan.seed,
+            interrupt: self.interrupt,
+            debtor: self.debtor,
+            aside: &self.aside,
+            events: self.events,
+            at_gate: &|| (),
+        }
+    }
+
+    /// Judges and stores a test that was taken.
+    pub(super) fn stored(&self, taken: Taken, spec: &TestSpec<'_>, store: &mut Store) -> Result<(Option<Kept>, Step)> {
+        let Taken { outcome, started_at, clock_step_s } = taken;
+        match outcome {
+            Outcome::Done(result) => Ok((Some(self.keep(*result, spec.selection, clock_step_s, store)?), Step::GoOn)),
             Outcome::Interrupted(partial) => {
                 if let Some(result) = partial {
-                    self.keep_partial(*result, spec.selection, clock.step_s(), store)?;
+                    self.keep_partial(*result, spec.selection, clock_step_s, store)?;
                 }
                 Ok((None, Step::Stop(RunStatus::Interrupted)))
             }
@@ -262,75 +283,9 @@ impl Measuring<'_> {
 
     /// One test that is judged and not stored, without a pay-back.
     pub(super) fn trial(&self, spec: &TestSpec<'_>, evictor: &Evictor, probing: &mut Probing<'_>) -> Outcome {
-        let clock = ClockCheck::start();
-        match self.measured(spec, evictor, (0.0, None), probing) {
-            Outcome::Done(result) => Outcome::Done(Box::new(self.judged(*result, spec.selection, clock.step_s()))),
-            other => other,
-        }
-    }
-
-    /// Runs a test and tells what came beside it.
-    fn measured(
-        &self,
-        spec: &TestSpec<'_>,
-        evictor: &Evictor,
-        (after_s, debtor): (f64, Option<&Debtor<'_>>),
-        probing: &mut Probing<'_>,
-    ) -> Outcome {
-        let facts = (self.facts)(spec.selection);
-        let sampler = probing.sampler();
-        let context = TestContext {
-            database: self.database,
-            facts: &facts,
-            rows: self.rows,
-            seed: self.plan.seed,
-            connect_timeout: runner::CONNECT_TIMEOUT,
-            interrupt: self.interrupt,
-            sessions: sampler.as_deref().map(|sampler| sampler as &Mutex<dyn SessionSource>),
-        };
-        let events = self.events;
-        let mut progress = |progress: runner::Progress| {
-            let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };
-            events(Event::TestProgress { test_left_s: progress.left_s, run_left_s, now: progress.now });
-        };
-        // What the database does after the test is not the test's.
-        let mut after = None;
-        let before = self.aside.mark(sampler.as_deref());
-        // While jobs run the sampler's session is at work: its counts are known before and after. Each time last of what it asks,
-        // so that what asking adds is in both.
-        let own = || {
-            sampler.as_deref().map_or_else(Counters::default, |sampler| {
-                sampler.lock().unwrap_or_else(PoisonError::into_inner).counts()
-            })
-        };
-        let mut begin = Some(own());
-        let mut read = |reading| {
-            if reading == runner::Reading::PaidBack {
-                after = Some(self.aside.mark(sampler.as_deref()));
-            }
-            let own = (reading != runner::Reading::AtOnce).then(|| begin.take().unwrap_or_else(own));
-            let (mut counters, cost_ms) = probing.read(reading, debtor);
-            own.iter().for_each(|own| counters.subtract(own));
-            (counters, cost_ms)
-        };
-        let run = || runner::run_test(&context, spec, &mut read, &mut progress);
-        let (outcome, evicted) = evictor.around(run);
-        let tell = |result: &mut TestResult| {
-            let after = after.unwrap_or_else(|| self.aside.mark(sampler.as_deref()));
-            self.aside.tell(&before, after, result);
-            if !spec.selection.workload.evict.is_empty() {
-                analysis::keep_eviction(result, evicted);
-            }
-        };
-        match outcome {
-            Outcome::Done(mut result) => {
-                tell(&mut result);
-                Outcome::Done(result)
-            }
-            Outcome::Interrupted(Some(mut result)) => {
-                tell(&mut result);
-                Outcome::Interrupted(Some(result))
-            }
+        let taken = Taking { debtor: None, ..self.taking(spec.selection) }.take(spec, evictor, 0.0, probing);
+        match taken.outcome {
+            Outcome::Done(result) => Outcome::Done(Box::new(self.judged(*result, spec.selection, taken.clock_step_s))),
             other => other,
         }
     }
@@ -353,6 +308,7 @@ impl Measuring<'_> {
             Some(background) => analysis::parts::judge_beside(&result, selection, background, &context),
         };
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
+        reasons.extend(self.is_duet.then(analysis::trials::of_duet));
         let device_per_s = self.device_per_s(&result);
         reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
         result.verdict = Verdict::from_reasons(reasons);
@@ -434,24 +390,6 @@ fn failed_test(spec: &TestSpec<'_>, started_at: String, error: &Error) -> TestRe
         verdict: Verdict::from_reasons(vec![reason]),
         first_error: Some(error.to_string()),
         ..TestResult::unmeasured(spec, started_at)
-    }
-}
-
-/// Notices when somebody sets the system clock during a test.
-struct ClockCheck {
-    steady: Instant,
-    wall: SystemTime,
-}
-
-impl ClockCheck {
-    fn start() -> Self {
-        ClockCheck { steady: Instant::now(), wall: SystemTime::now() }
-    }
-
-    /// Seconds by which the wall clock moved against the steady clock.
-    fn step_s(&self) -> f64 {
-        let wall_s = self.wall.elapsed().unwrap_or(Duration::ZERO).as_secs_f64();
-        (wall_s - self.steady.elapsed().as_secs_f64()).abs()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::runner::Now;
 pub mod answers;
 mod aside;
 pub mod debt;
+mod duet;
 mod evict;
 mod explain;
 pub mod measure;
@@ -21,6 +22,7 @@ mod request;
 pub mod run;
 pub mod schedule;
 mod sync;
+mod take;
 pub mod trials;
 
 pub use answers::{Checked, check as check_answers};

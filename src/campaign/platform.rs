@@ -31,6 +31,8 @@ pub struct Platform {
     keep: Keep,
     /// Address of a node_exporter on the database's host.
     pub(super) host_metrics: Option<String>,
+    /// Of a server that works for us at the same time.
+    beside_pids: Vec<u32>,
 }
 
 impl Platform {
@@ -82,6 +84,7 @@ impl Platform {
             file,
             keep: request.keep,
             host_metrics: request.host_metrics.clone(),
+            beside_pids: Vec::new(),
         })
     }
 
@@ -126,6 +129,16 @@ impl Platform {
             return Err("a database that is kept could lose its log".into());
         }
         server::memory_place(room_bytes).map(|_| ())
+    }
+
+    /// Processes of a server that works for us at the same time: what they use is not foreign.
+    pub fn beside_pids(&self) -> &[u32] {
+        &self.beside_pids
+    }
+
+    /// Tells of the server of `other`, as long as neither is started anew.
+    pub fn tell_beside(&mut self, other: &Platform) {
+        self.beside_pids = other.database.server_pids();
     }
 
     /// As shown to the user.

@@ -60,6 +60,7 @@ pub(super) fn prepared<'p, T>(
         sync: sync.as_ref().map(|(probe, _)| probe),
         debtor: None,
         aside: Aside::of(platform),
+        is_duet: campaign.request.duet,
         events: campaign.events,
     };
     if !platform.engine.is_target() {

@@ -93,7 +93,12 @@ impl<'a> Probing<'a> {
         let server_pids = database.server_pids();
         let can = platform.engine.capabilities();
         let in_process = can.in_process;
-        let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process };
+        let context = ProbeContext {
+            storage: storage.as_deref(),
+            server_pids: &server_pids,
+            beside_pids: platform.beside_pids(),
+            in_process,
+        };
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         let host = HostFigures::of(platform, &blocks)?;
         let (disclosure, failed) = disclosed(platform, &blocks, &host)?;

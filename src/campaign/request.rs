@@ -38,6 +38,8 @@ pub struct Request {
     pub margin: Option<f64>,
     /// Address of a node_exporter on the host of an existing server.
     pub host_metrics: Option<String>,
+    /// Of a side of a campaign: both are measured at the same time, each on half of the processors.
+    pub duet: bool,
     /// What the user typed when a server wanted a password that nothing else gives.
     pub password: Option<SecretString>,
     pub name: Option<String>,

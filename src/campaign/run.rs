@@ -309,14 +309,19 @@ fn interrupted(place: &str) -> Error {
     Error::new(Kind::Interrupted, place, "interrupted")
 }
 
-/// The plan as stored, with what is made anew, and the margin of a campaign.
+/// The plan as stored, with what is made anew, and how a campaign compares.
 fn described(plan: &Plan, request: &Request) -> serde_json::Value {
     let mut described = crate::plan::describe(plan);
     let fresh = request.fresh.name().map(|name| ("fresh", name.into()));
     let margin = request.margin.map(|margin| ("margin", margin.into()));
+    let duet = request.duet.then(|| ("duet", true.into()));
     if let Some(all) = described.as_object_mut() {
         all.extend(
-            fresh.into_iter().chain(margin).map(|(name, value): (_, serde_json::Value)| (name.to_string(), value)),
+            fresh
+                .into_iter()
+                .chain(margin)
+                .chain(duet)
+                .map(|(name, value): (_, serde_json::Value)| (name.to_string(), value)),
         );
     }
     described

@@ -2,10 +2,13 @@
 //!
 //! A block takes the figures that are still open in an order drawn from the seed, and of each a trial of A and one of B, right
 //! after each other, on private servers after a new start of both; chance decides which comes first (A. Abedi, T. Brecht, "Conducting repeatable experiments in highly variable
-//! cloud computing environments", ICPE 2017). Every trial is a test of its side's run.
+//! cloud computing environments", ICPE 2017). Every trial is a test of its side's run. A duet takes both at the same time, twice,
+//! on swapped halves of the processors.
 
 use std::time::Instant;
 
+use super::duet::{self, Player};
+use super::evict::Evictor;
 use super::measure::{Kept, Measuring, Step};
 use super::platform::Platform;
 use super::prepare::prepared;
@@ -16,6 +19,7 @@ use super::{Campaign, Event, Sink};
 use crate::analysis::trials::{Blocks, Outcome, Rule, Span, Trial};
 use crate::engine::Access;
 use crate::error::{Error, Kind, Result};
+use crate::host::Halves;
 use crate::model::{Better, Ramp, RunStatus, Selection, Sentence, Target, Verdict};
 use crate::stats::keys::KeyStream;
 use crate::store::Store;
@@ -27,6 +31,8 @@ pub struct Trials<'a> {
     pub margin: f64,
     /// No block begins later, in s from the first trial.
     pub most_s: f64,
+    /// Both sides at the same time.
+    pub duet: bool,
 }
 
 /// How a campaign ended.
@@ -74,6 +80,8 @@ struct Course {
     block: u32,
     /// Of the first block.
     begin: Instant,
+    /// Where the sides of a duet are put.
+    halves: Option<Halves>,
 }
 
 impl Course {
@@ -89,13 +97,23 @@ impl Course {
 /// # Errors
 /// As [`super::run::run`], of either side; no workload is in both plans.
 pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
+    if trials.duet {
+        let (plans, halves) = duet::checked(&trials.sides)?;
+        let [a, b] = trials.sides;
+        let sides = [Campaign { plan: &plans[0], ..a }, Campaign { plan: &plans[1], ..b }];
+        return opened(&Trials { sides, ..*trials }, Some(halves), store);
+    }
+    opened(trials, None, store)
+}
+
+fn opened(trials: &Trials<'_>, halves: Option<Halves>, store: &mut Store) -> Result<TrialsEnded> {
     let [a, b] = &trials.sides;
     let mut first = Platform::open(a.request, Some(a.plan), Access::Provision, a.events)?;
     let mut second = match Platform::open(b.request, Some(b.plan), Access::Provision, b.events) {
         Ok(second) => second,
         Err(error) => return first.close(a.events).and(Err(error)),
     };
-    let result = measured(trials, [&mut first, &mut second], store).map(|ended| {
+    let result = measured(trials, [&mut first, &mut second], halves, store).map(|ended| {
         let is_over = ended.status == RunStatus::Failed;
         let last_words = if is_over { first.last_words().or_else(|| second.last_words()) } else { None };
         TrialsEnded { last_words, ..ended }
@@ -105,7 +123,13 @@ pub fn run(trials: &Trials<'_>, store: &mut Store) -> Result<TrialsEnded> {
     closed.into_iter().collect::<Result<()>>().map(|()| ended)
 }
 
-fn measured(trials: &Trials<'_>, [first, second]: [&mut Platform; 2], store: &mut Store) -> Result<TrialsEnded> {
+fn measured(
+    trials: &Trials<'_>,
+    [first, second]: [&mut Platform; 2],
+    halves: Option<Halves>,
+    store: &mut Store,
+) -> Result<TrialsEnded> {
+    know_each_other(trials, first, second);
     let [a, b] = trials.sides;
     let plan = |side: &Campaign<'_>, platform: &Platform| {
         adapted(side, platform).and_then(|plan| fitting(plan, platform, side.events)).map(|plan| plan.into_owned())
@@ -113,7 +137,7 @@ fn measured(trials: &Trials<'_>, [first, second]: [&mut Platform; 2], store: &mu
     let plans = [plan(&a, first)?, plan(&b, second)?];
     let (a, b) = (Campaign { plan: &plans[0], ..a }, Campaign { plan: &plans[1], ..b });
     let figures = figures([&a, &b])?;
-    let mut course = Course { figures, seqs: [0; 2], block: 0, begin: Instant::now() };
+    let mut course = Course { figures, seqs: [0; 2], block: 0, begin: Instant::now(), halves };
     let is_fresh = [&a, &b].iter().any(|side| matches!(side.request.target, Target::Private { .. }));
     let mut other = None;
     let base = recorded(&a, first, store, |first, probing_a, record_a, store| {
@@ -129,9 +153,9 @@ fn measured(trials: &Trials<'_>, [first, second]: [&mut Platform; 2], store: &mu
                 let status =
                     prepared(&a, first, &leg, probing_a, (&mut *record_a, store), |ready_a, probing_a, store| {
                         prepared(&b, second, &leg, probing_b, (&mut *record_b, store), |ready_b, probing_b, store| {
-                            let mut side_a = Side { measuring: &ready_a.measuring, probing: probing_a, at: 0 };
-                            let mut side_b = Side { measuring: &ready_b.measuring, probing: probing_b, at: 1 };
-                            trials.blocks(&mut course, is_fresh, [&mut side_a, &mut side_b], store)
+                            let side_a = Side { measuring: &ready_a.measuring, probing: probing_a, at: 0 };
+                            let side_b = Side { measuring: &ready_b.measuring, probing: probing_b, at: 1 };
+                            trials.blocks(&mut course, is_fresh, &mut [side_a, side_b], store)
                         })
                     });
                 match status {
@@ -145,6 +169,7 @@ fn measured(trials: &Trials<'_>, [first, second]: [&mut Platform; 2], store: &mu
                 // Two starts of equal servers differ: each block has its own.
                 first.restart(&|_| ())?;
                 second.restart(&|_| ())?;
+                know_each_other(trials, first, second);
                 probings = [probing(&trials.sides[0], first)?, probing(&trials.sides[1], second)?];
             }
         })?;
@@ -153,6 +178,14 @@ fn measured(trials: &Trials<'_>, [first, second]: [&mut Platform; 2], store: &mu
     })?;
     let runs = [base.run_id, other.unwrap_or_default()];
     Ok(TrialsEnded { runs, status: base.status, last_words: None })
+}
+
+/// What the other side's server uses at the same time is not foreign.
+fn know_each_other(trials: &Trials<'_>, first: &mut Platform, second: &mut Platform) {
+    if trials.duet {
+        first.tell_beside(second);
+        second.tell_beside(first);
+    }
 }
 
 fn probing<'a>(side: &Campaign<'a>, platform: &Platform) -> Result<Probing<'a>> {
@@ -212,12 +245,12 @@ impl Trials<'_> {
         &self,
         course: &mut Course,
         is_fresh: bool,
-        mut sides: [&mut dyn Tried; 2],
+        sides: &mut [Side<'_, '_, '_>; 2],
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         let rule = Rule { margin: self.margin, figures: course.figures.len() };
         loop {
-            let status = self.block(course, &rule, &mut sides, store)?;
+            let status = self.block(course, &rule, sides, store)?;
             let is_over = status.is_some() || !course.figures.iter().any(|figure| figure.is_open(&rule));
             if is_over || is_fresh {
                 return Ok(status.or(is_over.then_some(RunStatus::Finished)));
@@ -230,7 +263,7 @@ impl Trials<'_> {
         &self,
         course: &mut Course,
         rule: &Rule,
-        sides: &mut [&mut dyn Tried; 2],
+        sides: &mut [Side<'_, '_, '_>; 2],
         store: &mut Store,
     ) -> Result<Option<RunStatus>> {
         course.block += 1;
@@ -247,8 +280,15 @@ impl Trials<'_> {
             }
             let order = if keys.key(2) == 1 { [0, 1] } else { [1, 0] };
             let (figure, seqs) = (&mut course.figures[at], &mut course.seqs);
-            if let Some(status) = Trials::pair(figure, order, (sides, seqs), left_s, store)? {
-                return Ok(Some(status));
+            let status = match &course.halves {
+                None => {
+                    let [a, b] = &mut *sides;
+                    Trials::pair(figure, order, (&mut [a, b], seqs), left_s, store)?
+                }
+                Some(halves) => Trials::duet(figure, (order, halves), (sides, seqs), left_s, store)?,
+            };
+            if status.is_some() {
+                return Ok(status);
             }
             self.tell_decided(&course.figures[at], rule);
         }
@@ -271,11 +311,35 @@ impl Trials<'_> {
                 (_, Step::Stop(status)) => return Ok(Some(status)),
             }
         }
-        let failed = Verdict::from_reasons(Vec::new());
-        figure.blocks.add(kept.each_ref().map(|kept| match kept {
-            Some(kept) => Trial { value: kept.kpm_value, verdict: &kept.verdict, total_s: kept.total_s },
-            None => Trial { value: None, verdict: &failed, total_s: 0.0 },
-        }));
+        figure.add(&[kept]);
+        Ok(None)
+    }
+
+    /// A trial of both sides at the same time, and one more on swapped halves; A has the half of this order first.
+    fn duet(
+        figure: &mut Figure,
+        (order, halves): ([usize; 2], &Halves),
+        (sides, seqs): (&mut [Side<'_, '_, '_>; 2], &mut [u32; 2]),
+        left_s: f64,
+        store: &mut Store,
+    ) -> Result<Option<RunStatus>> {
+        let mut rounds = Vec::new();
+        for [a_on, b_on] in [order, [order[1], order[0]]] {
+            let [a, b] = &mut *sides;
+            let [seq_a, seq_b] = &mut *seqs;
+            let players = [
+                a.player(figure, (seq_a, left_s), &halves.halves[a_on]),
+                b.player(figure, (seq_b, left_s), &halves.halves[b_on]),
+            ];
+            if players[0].measuring.interrupt.is_set() {
+                return Ok(Some(RunStatus::Interrupted));
+            }
+            match duet::together(players, store)? {
+                (kept, Step::GoOn) => rounds.push(kept),
+                (_, Step::Stop(status)) => return Ok(Some(status)),
+            }
+        }
+        figure.add(&rounds);
         Ok(None)
     }
 
@@ -303,6 +367,14 @@ impl Trials<'_> {
 }
 
 impl Figure {
+    /// A block of these rounds, with the trials of A and B that were measured.
+    fn add(&mut self, rounds: &[[Option<Kept>; 2]]) {
+        let failed = Verdict::from_reasons(Vec::new());
+        let rounds: Vec<_> =
+            rounds.iter().map(|round| round.each_ref().map(|kept| trial(kept.as_ref(), &failed))).collect();
+        self.blocks.add(&rounds);
+    }
+
     fn outcome(&self, rule: &Rule) -> Outcome {
         rule.outcome(self.blocks.span(rule), self.better)
     }
@@ -319,6 +391,33 @@ impl Figure {
     }
 }
 
+/// What was measured; of a trial that failed nothing.
+fn trial<'t>(kept: Option<&'t Kept>, failed: &'t Verdict) -> Trial<'t> {
+    let (value, total_s) = kept.map_or((None, 0.0), |kept| (kept.kpm_value, kept.total_s));
+    Trial { value, verdict: kept.map_or(failed, |kept| &kept.verdict), total_s }
+}
+
+impl<'m, 'p> Side<'_, 'm, 'p> {
+    /// The selection of the figure, prepared.
+    fn prepared(&self, figure: &Figure) -> (&'m Selection, Result<Evictor>) {
+        let selection = &self.measuring.plan.selections[figure.selections[self.at]];
+        let is_first = figure.blocks.count() + figure.blocks.left_out == 0;
+        (selection, (self.measuring.prepare)(selection, if is_first { Answers::Check } else { Answers::Known }))
+    }
+
+    /// Ready for a round of a duet.
+    fn player<'s>(
+        &'s mut self,
+        figure: &Figure,
+        (seq, left_s): (&mut u32, f64),
+        processors: &'s [usize],
+    ) -> Player<'s, 'm, 'p> {
+        let (selection, prepared) = self.prepared(figure);
+        let spec = self.measuring.announced((selection, figure.jobs, None), seq, left_s);
+        Player { measuring: self.measuring, probing: &mut *self.probing, spec, prepared, processors }
+    }
+}
+
 impl Tried for Side<'_, '_, '_> {
     fn trial(
         &mut self,
@@ -327,9 +426,7 @@ impl Tried for Side<'_, '_, '_> {
         left_s: f64,
         store: &mut Store,
     ) -> Result<(Option<Kept>, Step)> {
-        let selection = &self.measuring.plan.selections[figure.selections[self.at]];
-        let is_first = figure.blocks.count() + figure.blocks.left_out == 0;
-        let prepared = (self.measuring.prepare)(selection, if is_first { Answers::Check } else { Answers::Known });
+        let (selection, prepared) = self.prepared(figure);
         if self.measuring.interrupt.is_set() {
             return Ok((None, Step::Stop(RunStatus::Interrupted)));
         }

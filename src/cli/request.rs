@@ -73,6 +73,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         explain: None,
         margin: None,
         host_metrics: None,
+        duet: false,
         password: None,
         name: None,
         labels: BTreeMap::new(),

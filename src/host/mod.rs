@@ -10,12 +10,14 @@ mod disclosure;
 mod disk;
 mod hardware;
 pub mod noise;
+mod placement;
 mod sync;
 
 pub use account::{Account, is_root};
 pub use disclosure::{disclosure, disclosure_of};
 pub use disk::{DeviceNumbers, device_in, device_of, flush_counting_disk, free_bytes, is_in_memory};
 pub use hardware::{machine_memory_bytes, memory_bytes, processors};
+pub use placement::{Halves, keep_processes_on, keep_thread_on};
 pub use sync::{Sync, sync_rate};
 
 /// Lets this process, and the servers that it starts, open so many files if it may not yet; returns how many it may now,

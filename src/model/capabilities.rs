@@ -54,6 +54,8 @@ pub struct Capabilities {
     pub parallel_index: bool,
     /// The engine runs inside our process: its CPU use is ours, so our process is not a separate limit.
     pub in_process: bool,
+    /// Statements are worked on by threads that the engine starts when it is opened, not only by those of the jobs.
+    pub own_threads: bool,
     /// Endings of the files that an embedded engine may put beside the database's file: `-wal`.
     pub file_endings: &'static [&'static str],
     /// URL schemes of existing servers, the usual one first; empty for embedded engines.
@@ -92,6 +94,7 @@ impl Capabilities {
         parallel_load: false,
         parallel_index: false,
         in_process: true,
+        own_threads: false,
         file_endings: &[],
         url_schemes: &[],
         passwords: None,

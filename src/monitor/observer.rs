@@ -309,7 +309,7 @@ fn sessions(platform: &Platform, blocks: &[&Block]) -> Result<Option<Sessions>> 
 /// Of the server's host, as far as somebody tells of it, and of the server.
 fn probes(platform: &Platform, blocks: &[&Block], host: HostFigures) -> Result<ProbeSet> {
     let (storage, server_pids) = (platform.database.storage_path(), platform.database.server_pids());
-    let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, in_process: false };
+    let context = ProbeContext { storage: storage.as_deref(), server_pids: &server_pids, ..ProbeContext::default() };
     let mut probes = host.probes(|| ProbeSet::onlooker(&context));
     probes.push(Box::new(SqlProbe::new(session(platform)?, blocks)));
     Ok(probes)

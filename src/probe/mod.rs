@@ -47,6 +47,8 @@ pub struct ProbeContext<'a> {
     /// Where the database's files are.
     pub storage: Option<&'a Path>,
     pub server_pids: &'a [u32],
+    /// Of a server that works for us at the same time.
+    pub beside_pids: &'a [u32],
     /// The database runs in our own process.
     pub in_process: bool,
 }

@@ -66,23 +66,26 @@ impl Probe for OwnCpu {
     }
 }
 
-struct ServerCpu {
+pub(super) struct ServerCpu {
     pids: Vec<u32>,
     ticks_per_s: f64,
 }
 
 /// CPU time of the database's processes, if they are known. A kernel that lists no children would hide most of it.
 pub(super) fn open_server(context: &ProbeContext<'_>) -> Option<Box<dyn Probe>> {
-    let pids = context.server_pids.to_vec();
-    let known = pids.iter().any(|pid| std::fs::metadata(format!("/proc/{pid}/stat")).is_ok());
-    let lists_children = std::fs::metadata("/proc/thread-self/children").is_ok();
-    (known && lists_children).then(|| Box::new(ServerCpu { pids, ticks_per_s: ticks_per_s() }) as Box<dyn Probe>)
+    ServerCpu::open(context.server_pids).map(|probe| Box::new(probe) as Box<dyn Probe>)
 }
 
 /// Readings that are given up because a process ended meanwhile.
 const TRIES: usize = 10;
 
 impl ServerCpu {
+    pub fn open(pids: &[u32]) -> Option<Self> {
+        let known = pids.iter().any(|pid| std::fs::metadata(format!("/proc/{pid}/stat")).is_ok());
+        let lists_children = std::fs::metadata("/proc/thread-self/children").is_ok();
+        (known && lists_children).then(|| ServerCpu { pids: pids.to_vec(), ticks_per_s: ticks_per_s() })
+    }
+
     /// Times of all living processes; none if one ended meanwhile, since its time may have been missed in its parent.
     fn at_once(&mut self) -> Option<Vec<Times>> {
         let children = self.pids.iter().flat_map(|pid| children(*pid));

@@ -7,7 +7,7 @@ use super::document::{Block, Cell, Checks, Column, Digits, Document, Outcome as 
 use super::format::json;
 use super::{Input, Language, Report, Subject, compare};
 use crate::analysis::compare::{Difference, Side, differences};
-use crate::analysis::trials::{Counted, MARGIN, Outcome, Row, Rule, rows};
+use crate::analysis::trials::{Counted, MARGIN, Method, Outcome, Row, Rule, rows};
 use crate::model::{Sentence, Status};
 
 /// Version of the JSON structure.
@@ -17,6 +17,10 @@ pub const SCHEMA_VERSION: u32 = 1;
 const HOW_TO_READ: &str = "Ratios are B / A, the median over the blocks; each block measured both in random order. All \
 intervals together hold the true ratios with 95 %, however often one has looked at them. equal = the whole interval lies \
 within the margin; a difference within it is none.";
+
+/// The same of a duet.
+const DUET: &str = "Duet: both sides at the same time, each on half of the processors, then swapped; a block's ratio is \
+the geometric mean of both. The columns A and B are of half a machine beside the other side.";
 
 /// The label of a run that says which settings the user gave.
 pub const SETTINGS: &str = "set";
@@ -53,11 +57,13 @@ impl Report for TrialsReport {
         let sides: Vec<Side<'_>> = sides.collect();
         let [base, other] = sides.as_slice() else { return Document::default() };
         let margin = base.run.plan["margin"].as_f64().unwrap_or(MARGIN);
-        let (rule, rows) = rows(base.tests, other.tests, margin);
+        let method = Method::of_plan(&base.run.plan);
+        let (rule, rows) = rows(base.tests, other.tests, margin, method);
         let found = Found {
             base: *base,
             other: *other,
             rule,
+            method,
             rows,
             differences: differences(base, other, input.catalog.effects()),
         };
@@ -68,7 +74,8 @@ impl Report for TrialsReport {
 /// The rows of a campaign's two runs.
 pub fn rows_of(input: &Input) -> Vec<Row> {
     let [base, other] = input.runs.as_slice() else { return Vec::new() };
-    rows(&base.tests, &other.tests, base.run.plan["margin"].as_f64().unwrap_or(MARGIN)).1
+    let plan = &base.run.plan;
+    rows(&base.tests, &other.tests, plan["margin"].as_f64().unwrap_or(MARGIN), Method::of_plan(plan)).1
 }
 
 /// All that is said.
@@ -76,6 +83,7 @@ struct Found<'a> {
     base: Side<'a>,
     other: Side<'a>,
     rule: Rule,
+    method: Method,
     rows: Vec<Row>,
     differences: Vec<Difference>,
 }
@@ -84,7 +92,8 @@ impl Found<'_> {
     fn document(&self, input: &Input) -> Document {
         let language = input.language;
         let sides = [("base", self.base.name), ("other", self.other.name)];
-        let how = format!("{} {}", language.phrase(HOW_TO_READ), self.counts(language));
+        let duet = (self.method == Method::Duet).then(|| format!("{} ", language.phrase(DUET))).unwrap_or_default();
+        let how = format!("{} {duet}{}", language.phrase(HOW_TO_READ), self.counts(language));
         let figures = vec![Block::Paragraph(how), Block::Table(self.table(language))];
         let sections = [
             Section::new(language, "Figures", figures),
@@ -253,6 +262,8 @@ struct Data<'a> {
     base_run: i64,
     other_run: i64,
     seed: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    duet: bool,
     margin: f64,
     alpha: f64,
     fewest_blocks: usize,
@@ -269,6 +280,7 @@ impl<'a> Data<'a> {
             base_run: found.base.run.id,
             other_run: found.other.run.id,
             seed: found.base.run.seed,
+            duet: found.method == Method::Duet,
             margin: found.rule.margin,
             alpha: found.rule.alpha(),
             fewest_blocks: found.rule.fewest_blocks(),

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::fixture;
 use crate::reports::{golden, rendered};
-use crate::support::{Desk, Done, ended, finished, processes, signal, until};
+use crate::servers::Lease;
+use crate::support::{Desk, Done, column, ended, finished, processes, signal, try_session_of, until};
 
 const SHORT: &str = "--size 0.01 --jobs 1 --warmup 0 --duration 100ms";
 
@@ -103,6 +104,63 @@ fn equal_sides_are_equal_within_a_wide_margin_and_the_rest_is_undecided() {
 }
 
 #[test]
+fn two_living_servers_are_compared_by_url_and_left_as_they_were() {
+    let (desk, [a, b]) = (Desk::new(), ["postgres", "mariadb"].map(|engine| Lease::new(engine, None, &[])));
+    let url = &b.url;
+    let line = format!("campaign {} {url} --workload SRV-QUERY1 {SHORT} --max-duration 0 --name living", a.url);
+    let document = desk.run(&format!("{line} --quiet --format json")).ok().json();
+    let found = figure(&document);
+    assert_eq!((&found["outcome"], &found["blocks"], &found["left_out"]), (&"undecided".into(), &1.into(), &0.into()));
+    let differs = document["disclosure_differences"].as_array().unwrap();
+    let engine = differs.iter().find(|one| one["fact"] == "engine").unwrap();
+    assert_eq!((&engine["base"], &engine["other"]), (&"postgres".into(), &"mariadb".into()), "{engine}");
+    for (engine, url) in [("postgres", &a.url), ("mariadb", url)] {
+        let ours = "select schema_name from information_schema.schemata where schema_name = 'dbdyno'";
+        let mut session = try_session_of(engine, url).unwrap();
+        assert_eq!(column(session.as_mut(), ours), Vec::<String>::new(), "{engine}");
+    }
+    desk.run(&format!("campaign {url} {url} --workload SRV-QUERY1")).fails(2, &["the same database"]);
+}
+
+/// Both sides at the same time: on SQLite in our process until they are equal, on PostgreSQL one block on two servers.
+#[test]
+fn equal_sides_are_equal_in_a_duet_whose_rounds_follow_one_another() {
+    let desk = Desk::new();
+    let is_one = std::thread::available_parallelism().is_ok_and(|all| all.get() == 1);
+    for (engine, end, outcome) in [("sqlite", "--margin 90%", "equal"), ("postgres", "--max-duration 0", "undecided")] {
+        let line = format!("campaign {engine} {engine} --duet --workload SRV-QUERY1 {SHORT} --name {engine} {end}");
+        if is_one {
+            desk.run(&line).fails(2, &["--duet", "one processor"]);
+            continue;
+        }
+        let document = desk.run(&format!("{line} --quiet --format json")).ok().json();
+        let found = figure(&document);
+        assert_eq!((&document["duet"], &found["outcome"]), (&true.into(), &outcome.into()), "{document:#}");
+        let blocks = found["blocks"].as_u64().unwrap() + found["left_out"].as_u64().unwrap();
+        let tests = ["A", "B"].map(|side| {
+            let run = desk.run(&format!("runs show {engine}-{side} --format json")).ok().json();
+            run["tests"].as_array().unwrap().clone()
+        });
+        assert_eq!(tests.each_ref().map(|tests| tests.len() as u64), [2 * blocks; 2], "two trials of each in a block");
+        assert_rounds(&tests);
+    }
+    assert!(is_one || desk.run("report campaign postgres-B").ok().stdout.contains("swapped"));
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+}
+
+/// No round begins before both trials of the one before have begun, and each trial says that it was not alone.
+#[track_caller]
+fn assert_rounds([a, b]: &[Vec<Value>; 2]) {
+    let begin = |test: &Value| test["started_at"].as_str().unwrap().to_string();
+    let rounds: Vec<[String; 2]> = a.iter().zip(b).map(|(a, b)| [begin(a), begin(b)]).collect();
+    assert!(rounds.windows(2).all(|two| two[0].iter().max() < two[1].iter().min()), "{rounds:?}");
+    for test in a.iter().chain(b) {
+        let reasons = test["verdict"]["reasons"].as_array().unwrap();
+        assert!(reasons.iter().any(|reason| reason["code"] == "beside"), "{test:#}");
+    }
+}
+
+#[test]
 fn commits_that_are_not_waited_for_are_found_on_two_private_servers() {
     let desk = Desk::new();
     let line = format!("campaign postgres postgres --workload LGWR-LAT --set-b synchronous_commit=off {SHORT}");
@@ -149,6 +207,9 @@ fn what_cannot_be_compared_is_one_line() {
     refused("campaign sqlite sqlite --jobs 1..auto --quiet --size 0.01", 2, &["--jobs", "automatic"]);
     refused("campaign sqlite sqlite --margin 100%", 2, &["--margin"]);
     refused("campaign sqlite sqlite --workload NOPE", 2, &["NOPE"]);
+    refused("campaign postgres://h/d sqlite --duet", 2, &["--duet", "existing server"]);
+    refused("campaign sqlite sqlite --duet --workload LGWR-LAT --size 0.01", 2, &["--duet", "LGWR-LAT", "device"]);
+    refused("campaign duckdb duckdb --duet --workload CPU-LOOP", 2, &["--duet", "threads"]);
     refused("campaign null null --workload SRV-QUERY1", 2, &["--workload", "no tables"]);
     refused("campaign sqlite sqlite --set nonsense=1 --quiet --size 0.01", 3, &["nonsense"]);
     refused("campaign sqlite sqlite --data-dir /nowhere/at/all", 3, &["/nowhere/at", "--data-dir"]);

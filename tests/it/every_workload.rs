@@ -318,6 +318,7 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
         fresh: campaign::Fresh::Nothing,
         margin: None,
         host_metrics: None,
+        duet: false,
         password: None,
         name: None,
         labels: BTreeMap::new(),

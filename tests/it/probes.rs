@@ -91,7 +91,7 @@ fn the_time_of_a_servers_processes_that_ended_stays_its_own() {
 #[test]
 fn the_host_is_read_and_cpu_time_moves() {
     let pid = [std::process::id()];
-    let context = ProbeContext { storage: Some(Path::new(".")), server_pids: &pid, in_process: false };
+    let context = ProbeContext { storage: Some(Path::new(".")), server_pids: &pid, ..ProbeContext::default() };
     let mut probes = ProbeSet::host(&context);
     let begin = probes.read();
     assert!(begin.failed.is_empty(), "{:?}", begin.failed);

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use super::{Blocks, Counted, Figure, Outcome, Rule, figures};
+use super::{Blocks, Counted, Figure, Method, Outcome, Rule, figures};
 use crate::analysis::compare::Subject;
 use crate::model::{Better, Sentence, Status, Test};
 
 /// What a campaign says of every figure that both sides have.
-pub fn rows(base: &[Test], other: &[Test], margin: f64) -> (Rule, Vec<Row>) {
+pub fn rows(base: &[Test], other: &[Test], margin: f64, method: Method) -> (Rule, Vec<Row>) {
     let figures = figures(base, other);
     let rule = Rule { margin, figures: figures.len() };
-    let rows = figures.iter().map(|figure| Row::of(figure, &rule)).collect();
+    let rows = figures.iter().map(|figure| Row::of(figure, &rule, method)).collect();
     (rule, rows)
 }
 
@@ -40,8 +40,8 @@ pub struct Row {
 
 impl Row {
     /// Of the trials of a figure.
-    fn of(figure: &Figure<'_>, rule: &Rule) -> Row {
-        let (blocks, test) = (Blocks::of(&figure.base, &figure.other), figure.base[0]);
+    fn of(figure: &Figure<'_>, rule: &Rule, method: Method) -> Row {
+        let (blocks, test) = (Blocks::of(&figure.base, &figure.other, method), figure.base[0]);
         let (span, [base, other]) = (blocks.span(rule), blocks.figures());
         let outcome = rule.outcome(span, test.kpm.better);
         let more_s = (outcome == Outcome::Undecided).then(|| blocks.more_s(rule)).flatten();

@@ -20,7 +20,7 @@ fn trial(value: f64, verdict: &Verdict) -> Trial<'_> {
 
 fn blocks(ratios: &[f64]) -> Blocks {
     let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
-    ratios.iter().for_each(|ratio| blocks.add([trial(100.0, &valid), trial(100.0 * ratio, &valid)]));
+    ratios.iter().for_each(|ratio| blocks.add(&[[trial(100.0, &valid), trial(100.0 * ratio, &valid)]]));
     blocks
 }
 
@@ -44,10 +44,10 @@ fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
     let broken = verdict(&[(Status::Invalid, ReasonCode::Contract)]);
     let noted = verdict(&[(Status::Valid, ReasonCode::ClientLimit)]);
     let mut blocks = Blocks::default();
-    blocks.add([trial(100.0, &valid), trial(110.0, &foreign)]);
-    blocks.add([trial(100.0, &limited), trial(110.0, &valid)]);
-    blocks.add([trial(100.0, &broken), trial(110.0, &broken)]);
-    blocks.add([trial(100.0, &noted), Trial { value: None, verdict: &valid, total_s: 0.0 }]);
+    blocks.add(&[[trial(100.0, &valid), trial(110.0, &foreign)]]);
+    blocks.add(&[[trial(100.0, &limited), trial(110.0, &valid)]]);
+    blocks.add(&[[trial(100.0, &broken), trial(110.0, &broken)]]);
+    blocks.add(&[[trial(100.0, &noted), Trial { value: None, verdict: &valid, total_s: 0.0 }]]);
     assert_eq!((blocks.count(), blocks.left_out, blocks.status()), (1, 3, Status::Conditional));
     assert_eq!((blocks.figures(), blocks.ratio()), ([Some(100.0), Some(110.0)], Some(1.1)));
     let counted =
@@ -57,8 +57,33 @@ fn trials_that_are_not_the_platforms_figure_are_left_out_and_counted() {
     assert_eq!(counted(&blocks.doubts), doubts);
     assert!(!blocks.is_hopeless());
     let mut vain = Blocks::default();
-    (0..VAIN_BLOCKS).for_each(|_| vain.add([trial(100.0, &broken), trial(110.0, &valid)]));
+    (0..VAIN_BLOCKS).for_each(|_| vain.add(&[[trial(100.0, &broken), trial(110.0, &valid)]]));
     assert!(vain.is_hopeless() && vain.status() == Status::Invalid);
+}
+
+#[test]
+fn a_block_of_a_duet_is_two_trials_of_each_side_whose_halves_cancel_out() {
+    // The first half is 1.5 times as fast as the second; B is a tenth faster; a neighbour halves all of the second block.
+    let mut sides: [Vec<Test>; 2] = [Vec::new(), Vec::new()];
+    for slow in [1.0, 0.5, 1.0] {
+        for halves in [[1.5, 1.0], [1.0, 1.5]] {
+            let beside = Verdict::from_reasons(vec![of_duet()]);
+            for (side, effect) in [1.0, 1.1].into_iter().enumerate() {
+                let result = TestResult { verdict: beside.clone(), ..at(1, 100.0 * slow * effect * halves[side]) };
+                sides[side].push(result.into());
+            }
+        }
+    }
+    // The last block was interrupted after its first round.
+    sides.iter_mut().for_each(|tests| drop(tests.pop()));
+    let row = rows(&sides[0], &sides[1], 0.03, Method::Duet).1.remove(0);
+    assert_eq!((row.blocks, row.left_out, row.verdict), (2, 0, Status::Valid), "{row:?}");
+    assert!((row.ratio.unwrap() - 1.1).abs() < 1e-12, "{row:?}");
+    assert!((row.base.unwrap() - 100.0 * 0.75 * 1.5f64.sqrt()).abs() < 1e-9, "{row:?}");
+    assert!(row.conditions.is_empty(), "the other side is the method");
+    let in_turns = rows(&sides[0], &sides[1], 0.03, Method::InTurns).1.remove(0);
+    assert_eq!(in_turns.blocks, 5);
+    assert!((in_turns.ratio.unwrap() - 1.1).abs() > 0.1, "{in_turns:?}");
 }
 
 #[test]
@@ -80,7 +105,7 @@ fn trials_are_paired_in_their_order_and_a_figure_of_one_side_is_none() {
     let test = |jobs, value| Test::from(at(jobs, value));
     let a = [test(1, 100.0), test(2, 200.0), test(1, 102.0), test(4, 1.0)];
     let b = [test(2, 210.0), test(1, 90.0), test(1, 91.8)];
-    let (rule, rows) = rows(&a, &b, 0.05);
+    let (rule, rows) = rows(&a, &b, 0.05, Method::InTurns);
     assert_eq!(rule, Rule { margin: 0.05, figures: 2 });
     let said: Vec<_> = rows.iter().map(|row| (row.jobs, row.blocks, row.ratio.unwrap())).collect();
     assert_eq!((said[0].0, said[0].1, said[1].0, said[1].1), (1, 2, 2, 1));
@@ -96,7 +121,7 @@ fn a_loss_beyond_the_limit_fails_whatever_the_direction() {
             let kpm = crate::analysis::fixture::kpm(crate::model::KpmValue::Ops, "x", better);
             (0..12).map(|_| TestResult { kpm: kpm.clone(), ..at(1, value) }.into()).collect()
         };
-        rows(&tests(100.0), &tests(100.0 * ratio), 0.03).1.remove(0)
+        rows(&tests(100.0), &tests(100.0 * ratio), 0.03, Method::InTurns).1.remove(0)
     };
     let slower = row(0.9, Better::Higher);
     assert_eq!((slower.outcome, slower.is_failure(0.05), slower.is_failure(0.2)), (Outcome::Worse, true, false));
@@ -174,10 +199,33 @@ fn campaign(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) 
     loop {
         let (first, second) = (machine.next(), machine.next());
         let (a, b) = if order.key(2) == 1 { (first, second) } else { (second, first) };
-        blocks.add([trial(a.exp(), &valid), trial((b + effect).exp(), &valid)]);
+        blocks.add(&[[trial(a.exp(), &valid), trial((b + effect).exp(), &valid)]]);
         let is_over = blocks.count() == MOST_BLOCKS;
         let may_be_decided = blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE);
         if is_over || may_be_decided {
+            let span = blocks.span(&RULE);
+            let is_inside = span.is_none_or(|span| (span.low..=span.high).contains(&effect.exp()));
+            return (RULE.outcome(span, Better::Higher), blocks.count(), is_inside);
+        }
+    }
+}
+
+/// The same as a duet: what disturbs the machine is that of both sides, each half has a noise of its own and the first half is
+/// faster by 20 %.
+fn duet(noise: Noise, number: usize, effect: f64) -> (Outcome, usize, bool) {
+    let (mut machine, mut order) = (Machine::new(noise, number), KeyStream::for_job(78, number as u32));
+    let (mut blocks, valid) = (Blocks::default(), verdict(&[]));
+    loop {
+        let mut round = |a_on: usize| {
+            let shared = machine.next();
+            let [a, b] = [0, 1].map(|half| shared + 0.02 * machine.normal() + if half == 0 { 0.2 } else { 0.0 });
+            let (a, b) = if a_on == 0 { (a, b) } else { (b, a) };
+            [trial(a.exp(), &valid), trial((b + effect).exp(), &valid)]
+        };
+        let first = usize::from(order.key(2) == 1);
+        blocks.add(&[round(first), round(1 - first)]);
+        if blocks.count() == MOST_BLOCKS || blocks.count() >= RULE.fewest_blocks() && is_decided(&blocks.ratios, &RULE)
+        {
             let span = blocks.span(&RULE);
             let is_inside = span.is_none_or(|span| (span.low..=span.high).contains(&effect.exp()));
             return (RULE.outcome(span, Better::Higher), blocks.count(), is_inside);
@@ -230,6 +278,22 @@ fn the_true_ratio_lies_inside_when_a_campaign_ends_and_a_difference_is_found() {
         assert!(wrong <= 0.03, "{noise:?}: {wrong}");
         assert!(found >= 0.9 || matches!(noise, Noise::Alternating), "{noise:?}: {found}");
     }
+}
+
+#[test]
+fn duets_hold_the_true_ratio_and_need_fewer_blocks_where_both_sides_are_disturbed_alike() {
+    let effect = 1.06f64.ln();
+    let blocks = |of: fn(Noise, usize, f64) -> (Outcome, usize, bool), noise| {
+        (1..=CAMPAIGNS).map(|number| of(noise, number, effect).1).sum::<usize>()
+    };
+    for noise in [Noise::Alike(0.9), Noise::Bursts, Noise::Drift] {
+        let differs = |number| matches!(duet(noise, number, 0.0).0, Outcome::Better | Outcome::Worse);
+        let outside = |number: usize| !duet(noise, number, effect).2;
+        let found = share(|number| duet(noise, number, effect).0 == Outcome::Better);
+        let (wrong, outside) = (share(differs), share(outside));
+        assert!(wrong <= 0.05 && outside <= 0.05 && found >= 0.95, "{noise:?}: {wrong} {outside} {found}");
+    }
+    assert!(blocks(duet, Noise::Bursts) < blocks(campaign, Noise::Bursts));
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn measure(
         let events = |event: Event<'_>| tell(console, &event);
         let campaign = |request, plan| Campaign { catalog, request, plan, interrupt: &interrupt, events: &events };
         let sides = [campaign(first, &plans[0]), campaign(&second, &plans[1])];
-        let trials = Trials { sides, margin: args.margin.0, most_s: args.max_duration.0 };
+        let trials = Trials { sides, margin: args.margin.0, most_s: args.max_duration.0, duet: args.duet };
         trials::run(&trials, store)
     })
 }
@@ -122,7 +122,7 @@ fn side(catalog: &Catalog, args: &CampaignArgs, at: usize, started: &str) -> Res
         ..RunArgs::default()
     };
     let request = request::of_run(catalog, &run)?;
-    Ok(Request { settings: settings(&request, &set)?, margin: Some(args.margin.0), ..request })
+    Ok(Request { settings: settings(&request, &set)?, margin: Some(args.margin.0), duet: args.duet, ..request })
 }
 
 fn described(set: &[&Setting]) -> String {

@@ -48,6 +48,7 @@ impl Engine for DuckDb {
         Capabilities {
             product: "DuckDB",
             placeholder: Placeholder::Dollar,
+            own_threads: true,
             orgs: &["columns"],
             lacking_orgs: LACKING_ORGS,
             file_endings: &[".wal", ".wal.checkpoint", ".wal.recovery", ".tmp"],
