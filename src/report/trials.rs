@@ -92,7 +92,10 @@ impl Found<'_> {
     fn document(&self, input: &Input) -> Document {
         let language = input.language;
         let sides = [("base", self.base.name), ("other", self.other.name)];
-        let duet = (self.method == Method::Duet).then(|| format!("{} ", language.phrase(DUET))).unwrap_or_default();
+        let duet = match self.method {
+            Method::Duet => format!("{} ", language.phrase(DUET)),
+            Method::InTurns => String::new(),
+        };
         let how = format!("{} {duet}{}", language.phrase(HOW_TO_READ), self.counts(language));
         let figures = vec![Block::Paragraph(how), Block::Table(self.table(language))];
         let sections = [
