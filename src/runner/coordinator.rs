@@ -8,7 +8,7 @@ use super::log::SecondsLog;
 use super::samples::Samples;
 use super::schedule::Schedule;
 use crate::model::{Counters, Moment, Snapshot};
-use crate::stats::sequence::{POINTS_PER_S, is_known, known_mean, warmed_up};
+use crate::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_mean, warmed_up};
 
 /// How long jobs may take to connect and prepare, all together.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -200,7 +200,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
                 self.schedule.open_after(now_s);
                 self.stage = Stage::Measuring;
             }
-            Stage::Measuring if self.is_known(precision.fraction()) => {
+            Stage::Measuring if self.is_decided(precision.fraction()) => {
                 self.schedule.close_after(now_s);
                 self.stage = Stage::Closing;
             }
@@ -214,9 +214,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         overdue || points.len() as f64 >= self.schedule.window().warmup_s * POINTS_PER_S as f64 && warmed_up(&points)
     }
 
-    fn is_known(&self, precision: f64) -> bool {
+    /// The figure is known, or cannot be in time.
+    fn is_decided(&self, precision: f64) -> bool {
         let points = self.log.points(self.schedule.open_s(), self.schedule.close_s());
+        let most = self.schedule.window().duration_s().map_or(usize::MAX, |s| (s * POINTS_PER_S as f64) as usize);
         known_mean(&points, precision).is_some_and(|interval| is_known(&interval, precision))
+            || is_hopeless(&points, precision, most)
     }
 
     /// Waits for the next tick or edge, which may be moved meanwhile.

@@ -21,12 +21,16 @@ const FEWEST_OPS: f64 = 5.0;
 const ALPHA: f64 = 0.05;
 /// Variance of the mixture over the effect in units of that of a point: narrowest at some twenty points.
 const MIXTURE: f64 = 2.0;
-/// The correlation is taken so many standard errors above its estimate (one-sided 95 %).
+/// For an interval the correlation is taken so many standard errors above its estimate (one-sided 95 %).
 const Z_CORRELATION: f64 = 1.645;
 /// Points are never more alike than this.
 const MOST_ALIKE: f64 = 0.98;
 /// A trend of so many standard errors is significant (two-sided 99 %).
 const Z_TREND: f64 = 2.576;
+/// Points from which on a test is given up whose interval cannot become narrow in time: ten seconds.
+const FEWEST_HOPELESS: usize = 10 * POINTS_PER_S;
+/// It is given up if its last interval is foretold to be so many times too wide.
+const HOPELESS: f64 = 1.5;
 /// Points that are asked whether they climb, at least: a second.
 const FEWEST_WARM: usize = POINTS_PER_S;
 
@@ -43,6 +47,14 @@ pub fn known_mean(ops: &[f64], precision: f64) -> Option<Interval> {
         }
     }
     sequence.interval()
+}
+
+/// True if after ten seconds of points like these even so many as `most` are foretold to leave an interval far wider than `precision`:
+/// measuring on would only take time. Who stops then states the interval of what was measured, which holds at any time.
+pub fn is_hopeless(ops: &[f64], precision: f64, most: usize) -> bool {
+    let mut sequence = Sequence::default();
+    ops.iter().for_each(|point| sequence.add(*point));
+    sequence.is_hopeless(precision, most)
 }
 
 /// True if the half width is at most `precision` as a fraction of the mean.
@@ -106,22 +118,39 @@ impl Sequence {
         if spread <= f64::EPSILON * mean * mean * n {
             return Some(Interval { mean, half_width: 0.0 });
         }
-        let worth = n * self.independent_share(spread);
-        // Points that are alike spread less around their own mean than around the true one.
-        let variance = spread / n / (1.0 - 1.0 / worth);
-        let half_width = mixture_t(worth)? * (variance / worth).sqrt() + self.drift(spread, worth);
+        let worth = n * self.independent_share(spread, Z_CORRELATION);
+        let half_width = self.half_width(spread, worth)? + self.drift(spread, worth);
         Some(Interval { mean, half_width })
     }
 
-    /// (1 - phi) / (1 + phi). The estimate of phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
-    fn independent_share(&self, spread: f64) -> f64 {
+    /// Of points with this spread that are worth so many independent ones.
+    fn half_width(&self, spread: f64, worth: f64) -> Option<f64> {
+        // Points that are alike spread less around their own mean than around the true one.
+        let variance = spread / self.count as f64 / (1.0 - 1.0 / worth);
+        Some(mixture_t(worth)? * (variance / worth).sqrt())
+    }
+
+    /// As [`is_hopeless`]. The correlation is the estimate itself: its upper end comes down as points are added.
+    fn is_hopeless(&self, precision: f64, most: usize) -> bool {
+        let n = self.count as f64;
+        let mean = self.first + self.sum / n;
+        if self.count < FEWEST_HOPELESS || mean * n < FEWEST_OPS {
+            return false;
+        }
+        let spread = self.squares - self.sum * self.sum / n;
+        let foretold = self.half_width(spread, most as f64 * self.independent_share(spread, 0.0));
+        spread > 0.0 && foretold.is_none_or(|half| half > HOPELESS * precision * mean)
+    }
+
+    /// (1 - phi) / (1 + phi), phi taken so many standard errors above its estimate. The estimate of phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
+    fn independent_share(&self, spread: f64, errors: f64) -> f64 {
         let n = self.count as f64;
         let mean = self.sum / n;
         let lagged = self.products - mean * (2.0 * self.sum - self.last) + (n - 1.0) * mean * mean;
         let raw = lagged / spread;
         let phi = raw + (1.0 + 4.0 * raw.max(0.0)) / n;
         let error = ((1.0 - phi * phi).max(0.0) / n).sqrt();
-        let phi = (phi + Z_CORRELATION * error).clamp(0.0, MOST_ALIKE);
+        let phi = (phi + errors * error).clamp(0.0, MOST_ALIKE);
         (1.0 - phi) / (1.0 + phi)
     }
 
@@ -186,7 +215,7 @@ mod tests {
     impl Series {
         /// Where a simulated test stopped, in points, and whether the true mean of its window lies inside its interval; one
         /// without an interval claims nothing. As in the runner one more point is measured while the jobs are told.
-        fn run(self, noise: &mut Noise) -> (usize, bool) {
+        fn run(self, noise: &mut Noise, gives_up: bool) -> (usize, bool) {
             let mut error = noise.next();
             let mut sequence = Sequence::default();
             let mut level = 0.0;
@@ -199,7 +228,10 @@ mod tests {
                 sequence.add(point());
                 let done = at + 1;
                 let look = if done % POINTS_PER_S == 0 { sequence.interval() } else { None };
-                let Some(interval) = look.filter(|look| done == MOST || is_known(look, PRECISION)) else { continue };
+                let is_over = |look: &Interval| {
+                    done == MOST || is_known(look, PRECISION) || gives_up && sequence.is_hopeless(PRECISION, MOST)
+                };
+                let Some(interval) = look.filter(is_over) else { continue };
                 sequence.add(point());
                 let mean = sequence.first + sequence.sum / sequence.count as f64;
                 return (done, (mean - level / done as f64).abs() <= interval.half_width);
@@ -207,10 +239,10 @@ mod tests {
             (MOST, true)
         }
 
-        /// Median of the seconds, and the share of tests whose interval holds the mean.
+        /// Median of the seconds, and the share of tests whose interval holds the mean; the hopeless ones are given up.
         fn simulate(self) -> (f64, f64) {
             let mut noise = Noise(KeyStream::for_job(7, 1));
-            let mut tests: Vec<(usize, bool)> = (0..TESTS).map(|_| self.run(&mut noise)).collect();
+            let mut tests: Vec<(usize, bool)> = (0..TESTS).map(|_| self.run(&mut noise, true)).collect();
             tests.sort_unstable();
             let holds = tests.iter().filter(|test| test.1).count() as f64 / TESTS as f64;
             (tests[TESTS / 2].0 as f64 / POINTS_PER_S as f64, holds)
@@ -233,7 +265,24 @@ mod tests {
     fn quiet_series_stop_after_five_seconds_and_noisy_ones_later() {
         let seconds = |noise| Series { phi: 0.0, noise, drift: 0.0 }.simulate().0;
         assert_eq!([0.005, 0.01].map(seconds), [5.0, 5.0]);
-        assert_eq!([0.02, 0.05, 0.1].map(seconds), [7.0, 26.0, 60.0]);
+        assert_eq!([0.02, 0.05].map(seconds), [7.0, 26.0]);
+    }
+
+    #[test]
+    fn a_hopeless_series_is_given_up_after_ten_seconds_and_hardly_one_that_would_be_known() {
+        assert_eq!(Series { phi: 0.0, noise: 0.2, drift: 0.0 }.simulate().0, 10.0);
+        for (phi, spread) in [(0.0, 0.03), (0.0, 0.05), (0.5, 0.02), (0.5, 0.03)] {
+            let stops = |gives_up| -> Vec<usize> {
+                let series = Series { phi, noise: spread, drift: 0.0 };
+                // Each its own: one that stops earlier draws fewer numbers.
+                let number = |at: usize| Noise(KeyStream::for_job(9, at as u32 + 1));
+                (0..TESTS / 4).map(|at| series.run(&mut number(at), gives_up).0).collect()
+            };
+            let (at_last, given_up) = (stops(false), stops(true));
+            let lost =
+                at_last.iter().zip(&given_up).filter(|(known, stopped)| **known < MOST && stopped < known).count();
+            assert!(lost * 50 < TESTS / 4, "phi {phi}, noise {spread}: {lost}");
+        }
     }
 
     #[test]
