@@ -110,7 +110,9 @@ fn two_living_servers_are_compared_by_url() {
     let line = format!("campaign {} {url} --workload SRV-QUERY1 {SHORT} --max-duration 0 --name living", a.url);
     let document = desk.run(&format!("{line} --quiet --format json")).ok().json();
     let found = figure(&document);
-    assert_eq!((&found["outcome"], &found["blocks"], &found["left_out"]), (&"undecided".into(), &1.into(), &0.into()));
+    // A busy machine may spoil a trial, which is left out then.
+    let blocks = found["blocks"].as_u64().unwrap() + found["left_out"].as_u64().unwrap();
+    assert_eq!((&found["outcome"], blocks), (&"undecided".into(), 1), "{document:#}");
     let differs = document["disclosure_differences"].as_array().unwrap();
     let engine = differs.iter().find(|one| one["fact"] == "engine").unwrap();
     assert_eq!((&engine["base"], &engine["other"]), (&"postgres".into(), &"mariadb".into()), "{engine}");
