@@ -188,12 +188,17 @@ impl Catalog {
         settings.iter().map(filled).collect::<std::result::Result<_, String>>().map(Some)
     }
 
-    /// MB that the log of an engine may take in memory; none if it is not moved there. `facts` as for [`Catalog::experiment`].
+    /// MB that the log of an engine's tables in these organisations may take in memory; none if it is not moved there. `facts` as for
+    /// [`Catalog::experiment`].
     ///
     /// # Errors
     /// A number that cannot be had, with the reason.
-    pub fn log_room_mb(&self, engine: &str, facts: &Facts) -> std::result::Result<Option<f64>, String> {
+    pub fn log_room_mb(&self, engine: &str, orgs: &[&str], facts: &Facts) -> std::result::Result<Option<f64>, String> {
         let place = self.engine_files.get(engine).and_then(|file| file.experiments.log_in_memory.as_ref());
+        let has = |place: &&wire::LogInMemory| {
+            place.org.as_ref().is_none_or(|named| orgs.iter().all(|org| Claim::names(named, org)))
+        };
+        let place = place.filter(has);
         place.map(|place| Expr(place.room_mb.clone()).eval(facts)).transpose()
     }
 

@@ -192,6 +192,8 @@ pub(super) struct Experiments {
 pub(super) struct LogInMemory {
     /// MB that it may grow to, as an expression.
     pub room_mb: String,
+    /// The organisations of the tables whose log it is, as claims name values; none = all.
+    pub org: Option<String>,
 }
 
 impl Experiments {

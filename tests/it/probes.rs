@@ -123,7 +123,9 @@ pub fn noises(target: &str) -> Vec<String> {
 #[test]
 fn causes_of_noise_are_named_with_what_to_do() {
     let _neighbours = Neighbours::at_work();
-    let found = noises("sqlite");
-    assert!(found[0].starts_with("other programs use ") && found[0].contains("sh"), "{found:?}");
-    assert!(found[0].contains("; stop them"), "{found:?}");
+    // Tests beside this one may use more for a while.
+    until("the neighbours are named first", || {
+        let found = noises("sqlite");
+        found[0].starts_with("other programs use ") && found[0].contains("sh") && found[0].contains("; stop them")
+    });
 }

@@ -58,7 +58,7 @@ pub(super) fn changes(
             Ok((settings, [on(Setup::default()), side]))
         }
         Action::LogInMemory => {
-            let room_bytes = room_for_log(campaign, platform)?;
+            let room_bytes = room_for_log(campaign, platform, selection)?;
             let setup = Setup { log_in_memory: Some(room_bytes), ..Setup::default() };
             Ok((one("log", "tmpfs".into()), [on(Setup::default()), on(setup)]))
         }
@@ -116,9 +116,16 @@ fn settings(
 }
 
 /// Bytes that the log may need on a file system in memory, which has them.
-fn room_for_log(campaign: &Campaign<'_>, platform: &Platform) -> std::result::Result<u64, Sentence> {
+fn room_for_log(
+    campaign: &Campaign<'_>,
+    platform: &Platform,
+    selection: &Selection,
+) -> std::result::Result<u64, Sentence> {
     let own = platform.server_settings().ok_or("only the log of a private server is moved")?;
-    let room_mb = campaign.catalog.log_room_mb(platform.engine.name(), &facts(own, 0.0)).map_err(Sentence::quoted)?;
+    let by_default = platform.engine.capabilities().default_org();
+    let orgs: Vec<&str> = selection.tables.iter().map(|table| table.org.as_deref().unwrap_or(by_default)).collect();
+    let room_mb = campaign.catalog.log_room_mb(platform.engine.name(), &orgs, &facts(own, 0.0));
+    let room_mb = room_mb.map_err(Sentence::quoted)?;
     let room_mb = room_mb.ok_or("this engine has no experiment for it")?;
     check_memory(campaign, room_mb)?;
     let room_bytes = (room_mb * MIB) as u64;
@@ -162,6 +169,15 @@ mod tests {
         for other in ["on", "64", "5min", "O_DIRECT", "", "MB"] {
             assert_eq!(size_mb(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn only_the_log_that_moves_is_tried_in_memory() {
+        let catalog = crate::catalog::Catalog::embedded().unwrap();
+        let facts = Facts::from([("now_innodb_log_file_size".to_string(), 32.0)]);
+        let room_mb = |orgs: &[&str]| catalog.log_room_mb("mariadb", orgs, &facts).unwrap();
+        assert_eq!((room_mb(&["iot"]), room_mb(&[])), (Some(64.0), Some(64.0)));
+        assert_eq!((room_mb(&["lsm"]), room_mb(&["iot", "heap"])), (None, None));
     }
 
     #[test]
