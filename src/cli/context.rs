@@ -1,9 +1,14 @@
 //! What every command needs: global options, the catalogue, the results file, the flag that an interrupt sets.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::low_level::pipe;
 
 use super::args::{Color, Global};
 use super::paths;
@@ -112,21 +117,36 @@ fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
+/// A signal this soon after the first is the same wish: `timeout` sends one to us and one to our group.
+const SAME_WISH: Duration = Duration::from_millis(200);
+
 /// An interrupt flag that Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) set: the first asks everything to stop
-/// and store, the second ends at once. A SIGHUP that is ignored stays so: that is what `nohup` is for.
+/// and store, a later one ends at once. A SIGHUP that is ignored stays so: that is what `nohup` is for.
 ///
 /// # Errors
 /// If the system refuses a signal handler.
 pub fn interrupt() -> Result<Interrupt> {
     let interrupt = Interrupt::new();
+    listen(&interrupt).map_err(|error| Error::target("signals", error.to_string()))?;
+    Ok(interrupt)
+}
+
+fn listen(interrupt: &Interrupt) -> std::io::Result<()> {
+    let ends = Arc::new(AtomicBool::new(false));
+    let (mut told, teller) = UnixStream::pair()?;
     let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
-        // In this order: the handler that ends at once sees the flag only from the second signal on.
-        flag::register_conditional_shutdown(signal, Kind::Interrupted.exit_code().into(), interrupt.flag())
-            .and_then(|_| flag::register(signal, interrupt.flag()))
-            .map_err(|error| Error::target("signals", error.to_string()))?;
+        flag::register_conditional_shutdown(signal, Kind::Interrupted.exit_code().into(), Arc::clone(&ends))?;
+        flag::register(signal, interrupt.flag())?;
+        pipe::register(signal, teller.try_clone()?)?;
     }
-    Ok(interrupt)
+    std::thread::spawn(move || {
+        if told.read_exact(&mut [0]).is_ok() {
+            std::thread::sleep(SAME_WISH);
+            ends.store(true, Ordering::SeqCst);
+        }
+    });
+    Ok(())
 }
 
 /// True if whoever started us has this signal ignored; false where the system does not tell.

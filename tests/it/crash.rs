@@ -354,6 +354,22 @@ impl Drop for Stopped {
     }
 }
 
+/// Process ids of backends that have been in a routine of the look-up for some time.
+const JOBS_AT_WORK: &str = "select pid from pg_stat_activity where datname = current_database() and state = 'active' \
+     and query like '%w_srv_query1%' and pid <> pg_backend_pid() and now() - query_start > interval '200 ms'";
+
+#[test]
+fn two_signals_at_once_are_one_wish() {
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let line = format!("run {} {BASE} --warmup 0 --duration 100s --quiet", lease.url);
+    let run = desk.spawn(&line);
+    until("its job works", || !column(session(&lease.url).as_mut(), JOBS_AT_WORK).is_empty());
+    // As `timeout` does: of two kinds, so that none of them is lost.
+    [Signal::TERM, Signal::INT].into_iter().for_each(|kind| signal(run.id(), kind));
+    assert_eq!(ended(run, &line).code, Some(130));
+    assert_eq!(last(&desk)["status"], "interrupted");
+}
+
 #[test]
 fn a_second_interrupt_ends_at_once() {
     let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
@@ -361,11 +377,9 @@ fn a_second_interrupt_ends_at_once() {
     let mut run = desk.spawn(&line);
     // A job whose backend does not go on: an end in good order would wait for it.
     let mut admin = session(&lease.url);
-    let jobs = "select pid from pg_stat_activity where datname = current_database() and state = 'active' and query like '%w_srv_query1%' \
-        and pid <> pg_backend_pid() and now() - query_start > interval '200 ms'";
     let mut job = None;
     until("the job runs", || {
-        job = column(admin.as_mut(), jobs).pop();
+        job = column(admin.as_mut(), JOBS_AT_WORK).pop();
         job.is_some()
     });
     let _stopped = Stopped::new(job.unwrap().parse().unwrap());
