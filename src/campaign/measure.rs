@@ -49,6 +49,8 @@ pub struct Measuring<'a> {
     pub aside: Aside,
     /// The other side of a campaign is measured at the same time.
     pub is_duet: bool,
+    /// Said against every figure of an engine's version that nobody has confirmed.
+    pub unconfirmed: Option<Reason>,
     pub events: &'a Sink<'a>,
 }
 
@@ -309,6 +311,7 @@ impl Measuring<'_> {
         };
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
         reasons.extend(self.is_duet.then(analysis::trials::of_duet));
+        reasons.extend(self.unconfirmed.clone());
         let device_per_s = self.device_per_s(&result);
         reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
         result.verdict = Verdict::from_reasons(reasons);

@@ -13,7 +13,7 @@ use super::{Campaign, answers};
 use crate::dataset::{self, Lock, Site, Table};
 use crate::error::Result;
 use crate::model::rows::{RowFunction, table_rows};
-use crate::model::{Facts, Plan, RunRecord, Selection};
+use crate::model::{Facts, Plan, Reason, RunRecord, Selection};
 use crate::store::Store;
 
 /// A platform that is ready to be measured.
@@ -61,6 +61,7 @@ pub(super) fn prepared<'p, T>(
         debtor: None,
         aside: Aside::of(platform),
         is_duet: campaign.request.duet,
+        unconfirmed: unconfirmed(campaign, platform),
         events: campaign.events,
     };
     if !platform.engine.is_target() {
@@ -101,6 +102,13 @@ pub(super) fn prepared<'p, T>(
     let debtor = Debtor::open(campaign, platform);
     let measuring = Measuring { facts: &facts, prepare: &prepare, debtor: debtor.as_ref(), ..measuring };
     work(&Ready { measuring, data: Some((&site, &lock)) }, probing, store)
+}
+
+/// Said of the engine's version, if it has one.
+fn unconfirmed(campaign: &Campaign<'_>, platform: &Platform) -> Option<Reason> {
+    let (engine, version) = (platform.engine, platform.database.version());
+    let reason = || campaign.catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0);
+    if engine.is_target() { reason() } else { None }
 }
 
 /// Reads the tables of a cached workload into the cache before its tests; the contract checks that it worked.

@@ -11,7 +11,7 @@ use crate::sql::{Block, BlockSet, parse_blocks};
 
 use super::files::File;
 use super::lookup::nearest;
-use super::wire::{EffectsFile, GroupFile, OnEngine, line_of, read_toml};
+use super::wire::{EffectsFile, EngineFile, GroupFile, OnEngine, line_of, read_toml};
 use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, inherit, profiles, versions};
 
 /// Adds `files`; what has the same id or name as before is replaced.
@@ -28,7 +28,7 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
             ["profiles", _] => profiles::add(catalog, file)?,
             ["harness", _] => add_harness(catalog, file)?,
             ["probes", _] => add_probes(catalog, file)?,
-            ["engines", _] => drop(catalog.engine_files.insert(file.stem().to_string(), read_toml(file)?)),
+            ["engines", _] => add_engine(catalog, file)?,
             ["export", name] => add_export(catalog, file, name)?,
             ["comparison", "effects.toml"] => add_effects(catalog, file)?,
             ["published", _] => super::published::add(&mut catalog.published, file)?,
@@ -193,6 +193,22 @@ fn add_dataset(catalog: &mut Catalog, name: &str, files: &[&File]) -> Result<()>
     let (text, path) = (toml.text.clone(), toml.label.clone());
     let dataset = DataSet { name: name.into(), toml: text, toml_path: path, blocks: folder_blocks(files)? };
     catalog.datasets.insert(name.into(), dataset);
+    Ok(())
+}
+
+/// An engine's file replaces the one before; versions that are confirmed stay so if it says nothing of them.
+fn add_engine(catalog: &mut Catalog, file: &File) -> Result<()> {
+    let mut read: EngineFile = read_toml(file)?;
+    let wrong = read.confirmed.iter().find(|confirmed| confirmed.numbers().is_none());
+    if let Some(wrong) = wrong {
+        let what = format!("{} is not a valid version", quote(&wrong.version));
+        return Err(Error::usage(&file.label, what).advise("write numbers with dots: 14 or 10.6"));
+    }
+    let known = catalog.engine_files.entry(file.stem().to_string()).or_default();
+    if read.confirmed.is_empty() {
+        read.confirmed = std::mem::take(&mut known.confirmed);
+    }
+    *known = read;
     Ok(())
 }
 

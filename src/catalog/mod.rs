@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::{Claim, Effect, Expr, Facts, Workload};
+use crate::model::{Claim, Effect, Expr, Facts, Reason, Workload};
 use crate::sql::{Block, BlockSet};
 
 mod check;
@@ -33,6 +33,7 @@ pub use lookup::{Asked, parse_selection};
 pub use profiles::Profile;
 pub use published::{PublishedCode, PublishedWords};
 pub use suite::{Suite, SuiteEntry, Work};
+pub use versions::Confirmed;
 
 /// A workload with the SQL of its folder.
 #[derive(Debug, Clone)]
@@ -206,6 +207,16 @@ impl Catalog {
     /// one name the newest that is not above the version, none if that one has ended (`-- until:`, exclusive).
     pub fn probes(&self, engine: &str, version: &[u32]) -> Vec<&Block> {
         versions::select(self.probes.get(engine).map_or(&[], Vec::as_slice), version)
+    }
+
+    /// The versions of an engine on which the whole program is known to work.
+    pub fn confirmed(&self, engine: &str) -> &[Confirmed] {
+        self.engine_files.get(engine).map_or(&[], |file| &file.confirmed)
+    }
+
+    /// The reason that every verdict on a version carries on which nobody has confirmed that the program works.
+    pub fn unconfirmed(&self, engine: &str, product: &str, version: &[u32]) -> Option<Reason> {
+        versions::unconfirmed(self.confirmed(engine), product, version)
     }
 
     /// What licences say of publishing figures, by engine: only of those that restrict it.

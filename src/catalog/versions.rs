@@ -1,7 +1,39 @@
-//! Which version of a block fits a server: `-- from: 14` (inclusive), `-- until: 17` (exclusive).
+//! Versions of servers: which version of a block fits one (`-- from: 14`, inclusive; `-- until: 17`, exclusive), and which are
+//! confirmed (`[[confirmed]]` in `engines/<engine>.toml`).
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, quote};
+use crate::model::{Reason, ReasonCode, Sentence, Status};
 use crate::sql::Block;
+
+/// A version of an engine on which the whole program is known to work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Confirmed {
+    /// Its leading numbers: `15` is every 15.x, `10.11` every 10.11.x.
+    pub version: String,
+    /// The version of dbdyno since which it is confirmed, the day (RFC 3339), and by what.
+    pub since: String,
+    pub on: String,
+    pub by: String,
+}
+
+impl Confirmed {
+    pub(super) fn numbers(&self) -> Option<Vec<u32>> {
+        dotted(&self.version)
+    }
+}
+
+/// The reason against figures of a version that is none of the confirmed ones.
+pub(super) fn unconfirmed(confirmed: &[Confirmed], product: &str, version: &[u32]) -> Option<Reason> {
+    let covers = |known: &Confirmed| known.numbers().is_some_and(|numbers| version.starts_with(&numbers));
+    let sentence = Sentence::new("no test has confirmed that dbdyno is right on {product} {version}")
+        .with("product", product)
+        .with("version", version.iter().map(u32::to_string).collect::<Vec<_>>().join("."));
+    let known = confirmed.iter().any(covers);
+    (!known).then(|| Reason::new(Status::Conditional, ReasonCode::UnconfirmedEngine, sentence))
+}
 
 /// Of the blocks of each name the newest that is not above `version`, unless it has ended; in order of first mention.
 pub(super) fn select<'a>(blocks: &'a [Block], version: &[u32]) -> Vec<&'a Block> {
@@ -26,7 +58,10 @@ fn from(block: &Block) -> Vec<u32> {
 }
 
 fn numbers(block: &Block, attribute: &str) -> Option<Vec<u32>> {
-    let text = block.attributes.get(attribute)?;
+    dotted(block.attributes.get(attribute)?)
+}
+
+fn dotted(text: &str) -> Option<Vec<u32>> {
     text.split('.').map(|part| part.parse().ok()).collect()
 }
 
@@ -58,6 +93,22 @@ mod tests {
         assert_eq!(at(&[15, 18]), ["mid", "b"]);
         assert_eq!(at(&[16, 2]), ["new", "b"]);
         assert_eq!(at(&[17]), ["new"]);
+    }
+
+    #[test]
+    fn a_version_is_confirmed_by_its_leading_numbers() {
+        let of = |version: &str| Confirmed {
+            version: version.into(),
+            since: "0.1.0".into(),
+            on: "2026-11-23".into(),
+            by: "our tests".into(),
+        };
+        let reason = |version: &[u32]| unconfirmed(&[of("10.11"), of("11.4")], "MariaDB", version);
+        assert_eq!((reason(&[10, 11, 19]), reason(&[11, 4, 5])), (None, None));
+        let unknown = reason(&[10, 1, 48]).unwrap();
+        assert_eq!(unknown.code, ReasonCode::UnconfirmedEngine);
+        assert_eq!(unknown.text, "no test has confirmed that dbdyno is right on MariaDB 10.1.48");
+        assert_eq!(unconfirmed(&[], "Other", &[1]).map(|reason| reason.status), Some(Status::Conditional));
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>
 }
 
 /// `engines/<engine>.toml`: what claims may ask of an engine, beside the counters of its probes, and what `--explain` may change.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EngineFile {
     /// Counters that no SQL gives: those of the client's library.
@@ -144,6 +144,8 @@ pub(super) struct EngineFile {
     /// What the vendor's licence says of publishing figures, if it restricts that.
     #[serde(default)]
     pub publishing: Option<String>,
+    #[serde(default)]
+    pub confirmed: Vec<super::Confirmed>,
 }
 
 /// What an engine has: of every table, or of those in some organisations.

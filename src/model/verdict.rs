@@ -79,6 +79,10 @@ reason_codes! {
     Interrupted = "interrupted",
     Failed = "failed",
     Recorded = "recorded",
+    /// Of the engine's version, not of the test.
+    UnconfirmedEngine = "unconfirmed-engine",
+    /// Of scripts that ran without this program.
+    Scripts = "scripts",
     Unchecked = "unchecked",
     /// Given to a heatmap's cell only, as the next three: it compares one drive with the other.
     Drive = "drive",
@@ -170,10 +174,10 @@ impl Verdict {
 
     /// True if all that lowers the verdict came from outside the test, so that another one may be spared.
     pub fn is_disturbed(&self) -> bool {
-        use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal};
-        let mut against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);
-        self.status != Status::Valid
-            && against.all(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
+        use ReasonCode::{ForeignLoad, PlatformUnsteady, Steal, UnconfirmedEngine};
+        let against = self.reasons.iter().filter(|reason| reason.status != Status::Valid);
+        let mut of_test = against.filter(|reason| reason.code != UnconfirmedEngine).peekable();
+        of_test.peek().is_some() && of_test.all(|reason| matches!(reason.code, Steal | ForeignLoad | PlatformUnsteady))
     }
 }
 

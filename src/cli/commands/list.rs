@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::catalog::{Catalog, Profile, Suite, SuiteEntry, parse_selection};
+use crate::catalog::{Catalog, Confirmed, Profile, Suite, SuiteEntry, parse_selection};
 use crate::cli::args::Listing;
 use crate::cli::context::Context;
 use crate::cli::{out, paths};
@@ -45,7 +45,7 @@ pub fn list(context: &Context, what: Listing) -> Result<()> {
         Listing::Workloads => workloads(&context.catalog()?),
         Listing::Suites => suites(&context.catalog()?)?,
         Listing::Profiles => profiles(&context.catalog()?),
-        Listing::Engines => engines(),
+        Listing::Engines => engines(&context.catalog()?),
         Listing::Reports => named("reports", super::report::all().map(|report| (report.name(), report.title()))),
         Listing::Formats => named("formats", FORMATS.iter().map(|format| (format.name(), format.title()))),
     };
@@ -218,7 +218,7 @@ fn profiles(catalog: &Catalog) -> List {
 }
 
 #[derive(Serialize)]
-struct EngineEntry {
+struct EngineEntry<'a> {
     id: &'static str,
     title: &'static str,
     product: &'static str,
@@ -227,12 +227,18 @@ struct EngineEntry {
     lacking_orgs: BTreeMap<&'static str, &'static str>,
     private_server: bool,
     url_schemes: &'static [&'static str],
+    /// Versions on which it is confirmed: in a line for people, and one by one.
+    confirmed: String,
+    confirmations: &'a [Confirmed],
 }
 
-fn engines() -> List {
+fn engines(catalog: &Catalog) -> List {
     let entry = |engine: &'static dyn Engine| {
         let can = engine.capabilities();
+        let confirmations = catalog.confirmed(engine.name());
         EngineEntry {
+            confirmed: confirmed(confirmations),
+            confirmations,
             id: engine.name(),
             title: engine.title(),
             product: can.product,
@@ -243,7 +249,21 @@ fn engines() -> List {
             url_schemes: can.url_schemes,
         }
     };
-    List::new("engines", &["id", "title", "drives"], targets().map(entry))
+    List::new("engines", &["id", "title", "drives", "confirmed"], targets().map(entry))
+}
+
+/// `14, 15 (since 0.1.0, 2026-11-23, our tests)`.
+fn confirmed(all: &[Confirmed]) -> String {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in all {
+        let how = format!("since {}, {}, {}", one.since, one.on, one.by);
+        match groups.iter_mut().find(|(known, _)| *known == how) {
+            Some((_, versions)) => versions.push(&one.version),
+            None => groups.push((how, vec![&one.version])),
+        }
+    }
+    let texts = groups.iter().map(|(how, versions)| format!("{} ({how})", versions.join(", ")));
+    if groups.is_empty() { "no version".into() } else { texts.collect::<Vec<_>>().join("; ") }
 }
 
 #[derive(Serialize)]
