@@ -110,7 +110,8 @@ impl NewRows<'_> {
     fn append(&self) -> Result<Done> {
         self.make_anew()?;
         let (rows, start) = (self.table.rows, Instant::now());
-        let load = RowLoad { table: &self.table.name, rows, ids: 1..rows.table_rows + 1, note: None };
+        let load =
+            RowLoad { table: &self.table.name, rows, ids: 1..rows.table_rows + 1, note: None, in_database: None };
         self.lab.database.load_rows(&load, &mut |_| true).map_err(|error| error.at("load"))?;
         Ok(self.rate(start))
     }

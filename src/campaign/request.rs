@@ -75,7 +75,7 @@ impl Request {
     /// As [`Request::plan`]; nothing is left to run.
     pub fn plan_without(&self, catalog: &Catalog, lacking: &Lacking) -> Result<Plan> {
         let mut request = self.plan.clone();
-        request.capabilities.missing_org = lacking.org;
+        request.capabilities.missing_orgs = lacking.all_orgs;
         match lacking.drive {
             Some((Drive::Database, _)) => request.capabilities.drives = &[Drive::Client],
             Some((Drive::Client, _)) => request.capabilities.drives = &[Drive::Database],

@@ -140,8 +140,10 @@ pub(super) fn fitting<'a>(plan: Cow<'a, Plan>, platform: &Platform, events: &Sin
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lacking {
     pub drive: Option<(Drive, String)>,
-    /// A table organisation.
-    pub org: Option<(&'static str, &'static str)>,
+    /// Table organisations.
+    pub orgs: Vec<(&'static str, &'static str)>,
+    /// All that cannot be had, if the plan needs one of them.
+    pub all_orgs: &'static [(&'static str, &'static str)],
 }
 
 impl Lacking {
@@ -150,7 +152,8 @@ impl Lacking {
         let drive = self.drive.iter().map(|(drive, reason)| {
             format!("no {} drive here ({reason}): workloads run on the other drive where they can", drive.name())
         });
-        drive.chain(self.org.map(|(org, reason)| format!("tests with org={org} are left out: {reason}"))).collect()
+        let orgs = self.orgs.iter();
+        drive.chain(orgs.map(|(org, reason)| format!("tests with org={org} are left out: {reason}"))).collect()
     }
 }
 
@@ -160,7 +163,10 @@ pub fn lacking(plan: &Plan, platform: &Platform) -> Option<Lacking> {
     let drive = drive.filter(|(drive, _)| plan.selections.iter().any(|selection| selection.drive == *drive));
     let asked =
         |org: &str| plan.selections.iter().any(|selection| selection.params.get(ORG).is_some_and(|is| is == org));
-    let lacking = Lacking { drive, org: platform.database.lacking_org().filter(|(org, _)| asked(org)) };
+    let all_orgs = platform.database.lacking_orgs();
+    let orgs: Vec<_> = all_orgs.iter().filter(|(org, _)| asked(org)).copied().collect();
+    let all_orgs = if orgs.is_empty() { &[] } else { all_orgs };
+    let lacking = Lacking { drive, orgs, all_orgs };
     (lacking != Lacking::default()).then_some(lacking)
 }
 

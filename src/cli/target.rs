@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::{ENGINES, Engine};
+use crate::engine::{ENGINES, Engine, LEFT_OUT};
 use crate::error::{Error, Result, quote};
 use crate::model::{Capabilities, Target};
 
@@ -27,19 +27,15 @@ pub fn usual() -> &'static str {
 
 /// What a TARGET may be.
 pub fn help() -> String {
-    let names = |private| {
-        targets()
-            .filter(|(_, can)| can.private_server == private)
-            .map(|(name, _)| name)
-            .collect::<Vec<_>>()
-            .join(" or ")
+    let names = |is: fn(&Capabilities) -> bool| {
+        targets().filter(|(_, can)| is(can)).map(|(name, _)| name).collect::<Vec<_>>().join(" or ")
     };
     let passwords: Vec<_> = targets().filter_map(|(_, can)| can.passwords).map(|from| from.to_string()).collect();
     format!(
         "{} (an embedded database in a private file), {} (a private server of the installed binaries), or the URL of an \
          existing server: {} (password from {}, or a prompt)",
-        names(false),
-        names(true),
+        names(|can| can.in_process),
+        names(|can| can.private_server),
         urls().join(", "),
         passwords.join(", ")
     )
@@ -47,8 +43,11 @@ pub fn help() -> String {
 
 /// A URL of each engine.
 fn urls() -> Vec<String> {
-    let schemes = targets().filter_map(|(_, can)| can.url_schemes.first());
-    schemes.map(|scheme| format!("{scheme}://user@host:port/database")).collect()
+    targets().filter_map(|(_, can)| can.url_schemes.first()).map(|scheme| url(scheme)).collect()
+}
+
+fn url(scheme: &str) -> String {
+    format!("{scheme}://user@host:port/database")
 }
 
 /// Reads the TARGET argument.
@@ -60,21 +59,37 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
         return existing(text, scheme, rest);
     }
     let named = |engine: &&&dyn Engine| engine.name() == text.to_ascii_lowercase();
-    let engine = *ENGINES.iter().find(named).ok_or_else(|| unknown(text))?;
+    let engine = *ENGINES.iter().find(named).ok_or_else(|| left_out(text).unwrap_or_else(|| unknown(text)))?;
     if !engine.is_target() && !place.without_database {
         return Err(Error::usage("TARGET", format!("{} holds no data and measures our own loop only", quote(text)))
             .advise("run 'dbdyno overhead'"));
     }
     let name = engine.name().to_string();
     let Where { data_dir, server_bin, port, .. } = place;
-    let target = match engine.capabilities().private_server {
+    let can = engine.capabilities();
+    let target = match can.private_server {
         true => Target::Private { engine: name, data_dir, server_bin, port },
-        false => {
+        false if can.url_schemes.is_empty() => {
             choose_library(engine, server_bin.as_deref())?;
             Target::Embedded { engine: name, data_dir }
         }
+        false => return Err(by_url_only(&can)),
     };
     Ok((target, engine))
+}
+
+/// No private server of the engine can be made.
+fn by_url_only(can: &Capabilities) -> Error {
+    let urls: Vec<_> = can.url_schemes.iter().map(|scheme| url(scheme)).collect();
+    Error::usage("TARGET", format!("{} is only reached as an existing server", can.product))
+        .advise(format!("give its URL: {}", urls.join(" or ")))
+}
+
+/// A scheme that this build knows and leaves out.
+fn left_out(scheme: &str) -> Option<Error> {
+    let feature = LEFT_OUT.iter().find(|feature| **feature == scheme)?;
+    let what = format!("this build leaves the engine {} out", quote(*feature));
+    Some(Error::usage("TARGET", what).advise(format!("build it with 'cargo install dbdyno --features {feature}'")))
 }
 
 /// Takes `--server-bin` for an embedded engine: the directory of its library.
@@ -95,6 +110,9 @@ fn choose_library(engine: &dyn Engine, dir: Option<&Path>) -> Result<()> {
 fn existing(url: &str, scheme: &str, rest: &str) -> Result<(Target, &'static dyn Engine)> {
     let speaks = |engine: &&&dyn Engine| engine.capabilities().url_schemes.contains(&scheme);
     let engine = *ENGINES.iter().find(speaks).ok_or_else(|| {
+        if let Some(error) = left_out(scheme) {
+            return error;
+        }
         let schemes: Vec<_> = ENGINES.iter().flat_map(|engine| engine.capabilities().url_schemes).copied().collect();
         Error::usage("TARGET", format!("no engine takes URLs of the scheme {}", quoted(scheme)))
             .advise(format!("known: {}", schemes.join(", ")))

@@ -62,9 +62,10 @@ impl Pace {
 pub(super) fn rows(site: &Site<'_>, id: &str, chunks: &[Range<u64>], sessions: u32, meter: &Meter<'_>) -> Result<()> {
     let full_name = meter.table.full_name(&site.recipe);
     let notes = chunks.iter().map(|chunk| chunks::note(site, meter.table, id, chunk)).collect::<Result<Vec<_>>>()?;
+    let made = chunks.iter().map(|chunk| made_inside(site, meter.table, chunk)).collect::<Result<Vec<_>>>()?;
     in_parallel(chunks.len(), sessions, meter.watch.cancel, |at| {
-        let (ids, note) = (chunks[at].clone(), notes[at].as_deref());
-        let load = RowLoad { table: &full_name, rows: meter.table.rows, ids, note };
+        let (ids, note, in_database) = (chunks[at].clone(), notes[at].as_deref(), made[at].as_deref());
+        let load = RowLoad { table: &full_name, rows: meter.table.rows, ids, note, in_database };
         let mut sent = 0;
         site.db.load_rows(&load, &mut |rows| {
             meter.sent(rows.saturating_sub(sent));
@@ -75,6 +76,18 @@ pub(super) fn rows(site: &Site<'_>, id: &str, chunks: &[Range<u64>], sessions: u
         Ok(())
     })
     .map_err(|error| site.failed(error))
+}
+
+/// The statement by which the database makes a chunk itself, for an engine that loads so.
+fn made_inside(site: &Site<'_>, table: &Table, chunk: &Range<u64>) -> Result<Option<String>> {
+    if !site.recipe.capabilities.loads_in_database {
+        return Ok(None);
+    }
+    let mut values = table.values(&site.recipe);
+    values.extend([("lo", chunk.start), ("hi", chunk.end - 1)].map(|(name, id)| (name.to_string(), id.to_string())));
+    let rows = site.recipe.sql("row-select", &values)?.unwrap_or_default();
+    values.insert("row_select".into(), rows);
+    site.recipe.sql("insert-select", &values)
 }
 
 /// Builds every index of the definition that is not there yet.

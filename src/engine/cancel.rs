@@ -75,7 +75,7 @@ impl<H> Running<H> {
     }
 }
 
-#[cfg(any(feature = "mariadb", feature = "postgres"))]
+#[cfg(any(feature = "mariadb", feature = "postgres", feature = "oracle"))]
 impl<H: Clone> Running<H> {
     /// Every handle.
     pub(super) fn all(&self) -> Vec<H> {

@@ -207,7 +207,7 @@ impl<'a> BatchIds<'a> {
     fn next(&mut self) -> RowLoad<'a> {
         let first = 1 + self.next * self.batch;
         self.next += self.jobs;
-        RowLoad { table: self.table, rows: self.rows, ids: first..first + self.batch, note: None }
+        RowLoad { table: self.table, rows: self.rows, ids: first..first + self.batch, note: None, in_database: None }
     }
 }
 

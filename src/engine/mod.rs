@@ -25,11 +25,14 @@ pub mod library;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
 pub mod null;
+#[cfg(feature = "oracle")]
+pub mod oracle;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-#[cfg(any(feature = "mariadb", feature = "postgres"))]
+#[cfg(any(feature = "mariadb", feature = "postgres", feature = "oracle"))]
+#[cfg_attr(not(all(feature = "mariadb", feature = "postgres")), allow(dead_code, unused_imports))]
 mod remote;
-#[cfg(any(feature = "mariadb", feature = "postgres"))]
+#[cfg(any(feature = "mariadb", feature = "postgres", feature = "oracle"))]
 mod slices;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -45,7 +48,15 @@ pub const ENGINES: &[&dyn Engine] = &[
     &postgres::Postgres,
     #[cfg(feature = "mariadb")]
     &mariadb::MariaDb,
+    #[cfg(feature = "oracle")]
+    &oracle::Oracle,
     &null::Null,
+];
+
+/// Engines that this build leaves out: name and scheme of their URLs, which is also the name of the feature in `Cargo.toml`.
+pub const LEFT_OUT: &[&str] = &[
+    #[cfg(not(feature = "oracle"))]
+    "oracle",
 ];
 
 /// The engine of this registry name.
@@ -159,9 +170,9 @@ pub trait Database: Send + Sync {
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         None
     }
-    /// A table organisation of the engine that this server cannot have, with the reason.
-    fn lacking_org(&self) -> Option<(&'static str, &'static str)> {
-        None
+    /// Table organisations of the engine that this server or user cannot have, with the reasons.
+    fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
     }
     /// Whether jobs can connect over `transport`.
     ///
@@ -239,6 +250,8 @@ pub struct RowLoad<'a> {
     pub ids: Range<u64>,
     /// Statement that runs in the same transaction after the rows: it notes that they are in.
     pub note: Option<&'a str>,
+    /// Statement by which the database makes the rows itself, for an engine that loads so (`Capabilities::loads_in_database`).
+    pub in_database: Option<&'a str>,
 }
 
 /// What a job is told.

@@ -8,6 +8,9 @@ use crate::model::{BoundStatement, Tally};
 use crate::stats::LatencyHistogram;
 use crate::stats::keys::KeyStream;
 
+/// A slice has at most so many samples of one value; see `catalog/harness/`.
+const MOST_SAMPLES: usize = 1 << 20;
+
 /// What one call of the routine returned; see `catalog/harness/<engine>.sql`.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct SliceResult {
@@ -105,11 +108,17 @@ fn bind_value(name: &str, order: &JobOrder<'_>, slice: &Slice, seed: u64) -> Res
     })
 }
 
-/// `{1.5,NULL,2}` or `1.5 2 ` without the NULLs.
+/// `{1.5,NULL,2}`, or `1.5 2 ` without the NULLs, or `1.5:3 2` for three times 1.5.
 fn samples(text: &str) -> Option<Vec<f64>> {
     let inner = text.strip_prefix('{').map_or(Some(text), |text| text.strip_suffix('}'))?;
     let items = inner.split([',', ' ']).filter(|item| !item.is_empty() && *item != "NULL");
-    items.map(|item| item.parse().ok()).collect()
+    let mut samples = Vec::new();
+    for item in items {
+        let (value, count) = item.split_once(':').unwrap_or((item, "1"));
+        let (value, count): (f64, usize) = (value.parse().ok()?, count.parse().ok()?);
+        samples.resize(samples.len() + Some(count).filter(|count| *count <= MOST_SAMPLES)?, value);
+    }
+    Some(samples)
 }
 
 #[cfg(test)]
@@ -121,6 +130,7 @@ mod tests {
         assert_eq!(samples("{1.5,NULL,2}"), Some(vec![1.5, 2.0]));
         assert_eq!(samples("15 2 "), Some(vec![15.0, 2.0]));
         assert_eq!((samples("{}"), samples("")), (Some(vec![]), Some(vec![])));
-        assert_eq!(samples("{1.5"), None);
+        assert_eq!(samples("1.5:3 20:1"), Some(vec![1.5, 1.5, 1.5, 20.0]));
+        assert_eq!((samples("{1.5"), samples("1:2:3"), samples("1:9999999")), (None, None, None));
     }
 }

@@ -11,6 +11,8 @@ pub enum Placeholder {
     QuestionNumber,
     /// `?`; a repeated bind is repeated.
     Question,
+    /// `:1`, `:2`; a repeated bind is repeated under the next number.
+    Colon,
 }
 
 /// Where the client of an existing server looks for a password before it asks.
@@ -46,10 +48,12 @@ pub struct Capabilities {
     pub orgs: &'static [&'static str],
     /// Organisations of other engines that this one lacks for a reason worth telling; it lacks all others, too.
     pub lacking_orgs: &'static [(&'static str, &'static str)],
-    /// One of `orgs` that this very server lacks, with the reason: known when it is open.
-    pub missing_org: Option<(&'static str, &'static str)>,
+    /// Those of `orgs` that this very server lacks, with the reasons: known when it is open.
+    pub missing_orgs: &'static [(&'static str, &'static str)],
     /// Several streams can load one table at the same time; else there is a single writer.
     pub parallel_load: bool,
+    /// The rows of the data set are made by a statement within the database, for want of a fast path from outside.
+    pub loads_in_database: bool,
     /// Several indexes of one table can be built at the same time.
     pub parallel_index: bool,
     /// The engine runs inside our process: its CPU use is ours, so our process is not a separate limit.
@@ -90,8 +94,9 @@ impl Capabilities {
         prefix: "",
         orgs: &[],
         lacking_orgs: &[],
-        missing_org: None,
+        missing_orgs: &[],
         parallel_load: false,
+        loads_in_database: false,
         parallel_index: false,
         in_process: true,
         own_threads: false,
@@ -132,7 +137,7 @@ impl Capabilities {
 
     /// Why tables of this organisation cannot be had, if they cannot.
     pub fn lacks_org(&self, org: &str) -> Option<String> {
-        let mut lacking = self.lacking_orgs.iter().chain(&self.missing_org);
+        let mut lacking = self.lacking_orgs.iter().chain(self.missing_orgs);
         let reason = lacking.find(|(lacking, _)| *lacking == org).map(|(_, reason)| *reason);
         if reason.is_none() && self.orgs.contains(&org) {
             return None;

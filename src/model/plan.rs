@@ -50,7 +50,7 @@ pub enum Commit {
 pub struct BoundStatement {
     /// Block it came from, for messages.
     pub name: String,
-    /// SQL text with `$1` / `?1` / `?` placeholders.
+    /// SQL text with `$1` / `?1` / `?` / `:1` placeholders.
     pub sql: String,
     /// Bind name per position, in order of the placeholders.
     pub binds: Vec<String>,
@@ -59,7 +59,7 @@ pub struct BoundStatement {
 impl BoundStatement {
     /// The text with a value (or whatever stands for it) in the place of each bind.
     pub fn with_values<'a>(&self, value: impl Fn(&str) -> &'a str) -> String {
-        if !self.sql.contains(['$']) && !self.sql.contains("?1") {
+        if !self.sql.contains(['$']) && !self.sql.contains("?1") && !self.sql.contains(":1") {
             // Marks without numbers: one after the other; a question mark beyond them is none.
             let mut pieces = self.sql.splitn(self.binds.len() + 1, '?');
             let first = pieces.next().unwrap_or_default().to_string();
@@ -67,7 +67,7 @@ impl BoundStatement {
         }
         // From the last on, so that $1 is not found in $10.
         self.binds.iter().enumerate().rev().fold(self.sql.clone(), |sql, (index, name)| {
-            let marks = [format!("${}", index + 1), format!("?{}", index + 1)];
+            let marks = ["$", "?", ":"].map(|sign| format!("{sign}{}", index + 1));
             marks.iter().fold(sql, |sql, mark| sql.replace(mark, value(name)))
         })
     }

@@ -34,7 +34,8 @@ pub fn bind_names(sql: &str) -> Vec<String> {
 }
 
 fn position(binds: &mut Vec<String>, name: &str, style: Placeholder) -> String {
-    let known = binds.iter().position(|known| known == name).filter(|_| style != Placeholder::Question);
+    let repeats = matches!(style, Placeholder::Question | Placeholder::Colon);
+    let known = binds.iter().position(|known| known == name).filter(|_| !repeats);
     let number = known.unwrap_or_else(|| {
         binds.push(name.to_string());
         binds.len() - 1
@@ -43,6 +44,7 @@ fn position(binds: &mut Vec<String>, name: &str, style: Placeholder) -> String {
         Placeholder::Dollar => format!("${number}"),
         Placeholder::QuestionNumber => format!("?{number}"),
         Placeholder::Question => "?".to_string(),
+        Placeholder::Colon => format!(":{number}"),
     }
 }
 
@@ -87,6 +89,7 @@ mod tests {
     #[test]
     fn question_styles_number_or_repeat() {
         assert_eq!(bind("(:a, :b, :a)", Placeholder::QuestionNumber).sql, "(?1, ?2, ?1)");
+        assert_eq!(bind("(:a, :b, :a)", Placeholder::Colon).sql, "(:1, :2, :3)");
         let repeated = bind("(:a, :b, :a)", Placeholder::Question);
         assert_eq!((repeated.sql.as_str(), repeated.binds.len()), ("(?, ?, ?)", 3));
     }

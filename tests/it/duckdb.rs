@@ -111,7 +111,7 @@ fn bytes_that_the_log_counts_are_those_of_the_operating_system_and_duckdbs_profi
     {
         let database = open(&file);
         database.session().unwrap().execute(&format!("create table t ({columns})")).unwrap();
-        let load = RowLoad { table: "t", rows, ids: 1..248_001, note: None };
+        let load = RowLoad { table: "t", rows, ids: 1..248_001, note: None, in_database: None };
         database.load_rows(&load, &mut |_| true).unwrap();
         let mut session = database.session().unwrap();
         session.execute("checkpoint").unwrap();

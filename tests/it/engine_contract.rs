@@ -225,7 +225,7 @@ fn create(subject: &Subject, database: &dyn Database) {
 }
 
 fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-    database.load_rows(&RowLoad { table: "t", rows: ROWS, ids: 1..16_001, note: None }, progress)
+    database.load_rows(&RowLoad { table: "t", rows: ROWS, ids: 1..16_001, note: None, in_database: None }, progress)
 }
 
 /// Hands out slices of so many ops; keeps what comes back.
@@ -380,7 +380,9 @@ fn sessions_that_load_an_empty_table_side_by_side_do_not_hinder_each_other() {
                         let ids = session * 4000 + 1..(session + 1) * 4000 + 1;
                         let note = Some("insert into noted values (1)");
                         start.wait();
-                        database.load_rows(&RowLoad { table: "t", rows: ROWS, ids, note }, &mut |_| true).unwrap();
+                        database
+                            .load_rows(&RowLoad { table: "t", rows: ROWS, ids, note, in_database: None }, &mut |_| true)
+                            .unwrap();
                     });
                 }
             });

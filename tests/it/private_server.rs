@@ -205,11 +205,11 @@ fn loads_and_runs_both_drives_and_leaves_nothing() {
 }
 
 fn check_load(database: &dyn Database) {
-    let cancelled = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..20_001, note: None };
+    let cancelled = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..20_001, note: None, in_database: None };
     let error = database.load_rows(&cancelled, &mut |_| false).unwrap_err();
     assert_eq!(error.class, ErrorClass::Cancelled);
     let mut sent = 0;
-    let load = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..8001, note: None };
+    let load = RowLoad { table: "dbdyno.t", rows: ROWS, ids: 1..8001, note: None, in_database: None };
     database
         .load_rows(&load, &mut |rows| {
             sent = rows;

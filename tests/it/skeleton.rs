@@ -259,7 +259,7 @@ fn the_recipe_of_an_engine_gives_a_planned_workload_that_runs() {
     let part = &plan.selections[0].parts[0];
     let count = table_rows("small", plan.size_gb);
     let rows = RowFunction { table_rows: count, seed: 7 };
-    let load = RowLoad { table: "small", rows, ids: 1..count + 1, note: None };
+    let load = RowLoad { table: "small", rows, ids: 1..count + 1, note: None, in_database: None };
     database.load_rows(&load, &mut |_| true).unwrap();
     let facts = Facts::from([("small_rows".to_string(), count as f64)]);
     let order = JobOrder {

@@ -260,8 +260,8 @@ impl Database for MariaDatabase {
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
     }
-    fn lacking_org(&self) -> Option<(&'static str, &'static str)> {
-        (!self.has_rocksdb).then_some((LSM, NO_ROCKSDB))
+    fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
+        if self.has_rocksdb { &[] } else { &[(LSM, NO_ROCKSDB)] }
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         sessions_left(&mut self.open_session()?, &provision::sql("sessions")?)

@@ -10,7 +10,7 @@ fn open(settings: &[(&str, &str)]) -> Result<Box<dyn Database>, EngineError> {
 
 fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
     let rows = RowFunction { table_rows: 80_000, seed: 1 };
-    database.load_rows(&RowLoad { table: "t", rows, ids: 1..80_001, note: None }, progress)
+    database.load_rows(&RowLoad { table: "t", rows, ids: 1..80_001, note: None, in_database: None }, progress)
 }
 
 #[test]
