@@ -39,6 +39,7 @@ mod live;
 mod mariadb;
 mod one_at_a_time;
 mod open_loop;
+mod oracle;
 mod peers;
 mod postgres_versions;
 mod private_server;

@@ -56,7 +56,7 @@ fn advice_of(code: usize) -> Option<&'static str> {
         12505 | 12514 => "'lsnrctl services' on the server lists the names that the listener knows",
         12541 => "start the listener, or check host and port",
         12660 | 12650 => {
-            "the server wants native network encryption, which this driver does not have: use protocol=tcps"
+            "check that it is an Oracle listener; where native network encryption is required, use protocol=tcps: this driver has no other encryption"
         }
         1033 | 1034 => "wait for the instance, or start it",
         _ => return None,
@@ -142,8 +142,8 @@ fn refused(message: String, advice: Option<&str>) -> EngineError {
 /// The driver's words on one line, without its random id.
 fn reason(error: &Error) -> String {
     let text = one_line(&error.to_string());
-    let text = text.split(CONNECTION_ID).next().unwrap_or_default();
-    text.strip_prefix(STREAM).unwrap_or(text).trim_end_matches('.').to_owned()
+    let text = text.split(CONNECTION_ID).next().unwrap_or_default().replace("(Similar to ", "(");
+    text.strip_prefix(STREAM).unwrap_or(&text).trim_end_matches('.').to_owned()
 }
 
 fn is_of_certificate(why: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Oracle Database on Oracle's own driver in Rust (`oracledb`, no client library).
 //!
 //! Written against the documentation and checked without a server: no server can be had where this is built. Until a site's
-//! `selftest` confirms it, every verdict says so (docs/decisions/0019-oracle.md).
+//! `selftest` confirms it, every verdict says so.
 //!
 //! `url` where to connect, `connect` logs in, `session` runs control statements, `job` the client drive and the database drive,
 //! `load` loads, `provision` what the user may do and the server has.
@@ -47,7 +47,7 @@ impl Engine for Oracle {
         "oracle"
     }
     fn title(&self) -> &'static str {
-        "Oracle Database 19c or newer: an existing server by URL; written against the documentation, not run on a live server by us"
+        "Oracle Database 19c or newer, by URL: after its documentation, not run on a live server by us"
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {
