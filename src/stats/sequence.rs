@@ -27,10 +27,9 @@ const Z_CORRELATION: f64 = 1.645;
 const MOST_ALIKE: f64 = 0.98;
 /// A trend of so many standard errors is significant (two-sided 99 %).
 const Z_TREND: f64 = 2.576;
-/// Points from which on a test is given up whose interval cannot become narrow in time: ten seconds.
-const FEWEST_HOPELESS: usize = 10 * POINTS_PER_S;
-/// It is given up if its last interval is foretold to be so many times too wide.
-const HOPELESS: f64 = 1.5;
+/// How many times too wide the last interval must be foretold by the fewest points for a test to be given up, less 1. It
+/// falls with the square of the points, for so the forecast grows surer: 3 times after five seconds, 1.5 after ten.
+const HOPELESS: f64 = 2.0;
 /// Points that are asked whether they climb, at least: a second.
 const FEWEST_WARM: usize = POINTS_PER_S;
 
@@ -49,8 +48,8 @@ pub fn known_mean(ops: &[f64], precision: f64) -> Option<Interval> {
     sequence.interval()
 }
 
-/// True if after ten seconds of points like these even so many as `most` are foretold to leave an interval far wider than `precision`:
-/// measuring on would only take time. Who stops then states the interval of what was measured, which holds at any time.
+/// True if after points like these, of five seconds at least, even so many as `most` are foretold to leave an interval far
+/// wider than `precision`: measuring on would only take time. Who stops then states the interval of what was measured, which holds at any time.
 pub fn is_hopeless(ops: &[f64], precision: f64, most: usize) -> bool {
     let mut sequence = Sequence::default();
     ops.iter().for_each(|point| sequence.add(*point));
@@ -134,12 +133,13 @@ impl Sequence {
     fn is_hopeless(&self, precision: f64, most: usize) -> bool {
         let n = self.count as f64;
         let mean = self.first + self.sum / n;
-        if self.count < FEWEST_HOPELESS || mean * n < FEWEST_OPS {
+        if self.count < FEWEST || mean * n < FEWEST_OPS {
             return false;
         }
+        let too_wide = 1.0 + HOPELESS * (FEWEST as f64 / n).powi(2);
         let spread = self.squares - self.sum * self.sum / n;
         let foretold = self.half_width(spread, most as f64 * self.independent_share(spread, 0.0));
-        spread > 0.0 && foretold.is_none_or(|half| half > HOPELESS * precision * mean)
+        spread > 0.0 && foretold.is_none_or(|half| half > too_wide * precision * mean)
     }
 
     /// (1 - phi) / (1 + phi), phi taken so many standard errors above its estimate. The estimate of phi is low by about (1 + 4 phi) / n (M. G. Kendall, Biometrika 41, 1954).
@@ -269,8 +269,9 @@ mod tests {
     }
 
     #[test]
-    fn a_hopeless_series_is_given_up_after_ten_seconds_and_hardly_one_that_would_be_known() {
-        assert_eq!(Series { phi: 0.0, noise: 0.2, drift: 0.0 }.simulate().0, 10.0);
+    fn a_hopeless_series_is_given_up_soon_and_hardly_one_that_would_be_known() {
+        let seconds = |noise| Series { phi: 0.0, noise, drift: 0.0 }.simulate().0;
+        assert_eq!([0.1, 0.2, 0.5].map(seconds), [17.0, 7.0, 5.0]);
         for (phi, spread) in [(0.0, 0.03), (0.0, 0.05), (0.5, 0.02), (0.5, 0.03)] {
             let stops = |gives_up| -> Vec<usize> {
                 let series = Series { phi, noise: spread, drift: 0.0 };
