@@ -234,6 +234,12 @@ fn what_an_engine_cannot_do_stands_in_its_own_file() {
     }
 }
 
+/// It is not checked again at each start.
+#[test]
+fn the_catalogue_in_the_binary_is_right() {
+    check::catalog(&Catalog::embedded().unwrap()).unwrap();
+}
+
 /// What engines differ in stands in files of their own, so that a new engine adds files and changes none.
 #[test]
 fn what_all_engines_share_names_none() {
