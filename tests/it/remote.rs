@@ -18,7 +18,7 @@ const TOKEN: &str = "sixteen-or-more-letters";
 const FEW: &str = "--size 0.01 --workload SRV-QUERY1";
 
 /// A program that is ended with the test.
-struct Helper(Child);
+pub struct Helper(Child);
 
 impl Helper {
     fn start(mut command: Command) -> Helper {
@@ -26,11 +26,11 @@ impl Helper {
         Helper(command.spawn().unwrap_or_else(|error| panic!("{command:?} (scripts/test-dependencies.sh): {error}")))
     }
 
-    fn node_exporter(port: u16) -> Helper {
+    pub fn node_exporter(address: &str, port: u16) -> Helper {
         let mut command = Command::new("prometheus-node-exporter");
-        command.arg(format!("--web.listen-address=127.0.0.1:{port}")).stdout(Stdio::null());
+        command.arg(format!("--web.listen-address={address}:{port}")).stdout(Stdio::null());
         let started = Helper::start(command);
-        until("node_exporter answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        until("node_exporter answers", || std::net::TcpStream::connect((address, port)).is_ok());
         started
     }
 
@@ -53,7 +53,7 @@ impl Drop for Helper {
     }
 }
 
-fn with_password(desk: &Desk, line: &str) -> Done {
+pub fn with_password(desk: &Desk, line: &str) -> Done {
     let mut command = desk.command(line);
     command.env("PGPASSWORD", SECRET).env("MYSQL_PWD", SECRET).env("DBDYNO_HOST_TOKEN", TOKEN);
     finished(command, line)
@@ -111,7 +111,7 @@ fn an_exporter_on_the_host_of_a_server_tells_its_figures() {
     let url =
         |port: u16, path: &str| format!("{} --host-metrics http://127.0.0.1:{port}{path}", server.url("exported"));
     {
-        let _started = Helper::node_exporter(exporter);
+        let _started = Helper::node_exporter("127.0.0.1", exporter);
         let (test, told_by) = measured(&desk, &url(exporter, ""));
         assert!(told_by.unwrap().starts_with("node_exporter 1."), "{test}");
         assert!(test["metrics"]["cpu_busy_pct"].is_number(), "{test}");
