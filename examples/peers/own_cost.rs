@@ -108,6 +108,7 @@ fn request(lab: &Lab) -> Result<Request> {
         settings: BTreeMap::new(),
         fresh: Fresh::Nothing,
         is_sampled: true,
+        repositories: Vec::new(),
         explain: None,
         margin: None,
         host_metrics: None,

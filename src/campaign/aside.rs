@@ -7,6 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Platform;
 use super::probing::Sampler;
+use super::repositories::Repositories;
+use crate::catalog::Catalog;
+use crate::error::Result;
 use crate::model::{ServerLog, TestResult};
 use crate::probe::{ProfileReading, profiles_between};
 
@@ -22,31 +25,40 @@ pub struct Aside {
     log: Option<PathBuf>,
     /// The database has a log that we cannot read.
     is_elsewhere: bool,
+    /// What else the server keeps.
+    repositories: Repositories,
 }
 
 /// As it stood at one moment.
 pub struct Mark {
     profiles: ProfileReading,
     log_bytes: u64,
+    /// One for each repository.
+    snapshots: Vec<std::result::Result<String, String>>,
 }
 
 impl Aside {
-    /// Of an open platform.
-    pub fn of(platform: &Platform) -> Aside {
+    /// Of an open platform, with these repositories of the server's.
+    ///
+    /// # Errors
+    /// The engine has no such repository.
+    pub fn of(platform: &Platform, catalog: &Catalog, repositories: &[String]) -> Result<Aside> {
         let is_server = !platform.engine.capabilities().in_process && platform.engine.is_target();
         let log = platform.log_path();
-        Aside { is_elsewhere: is_server && log.is_none(), log }
+        let repositories = Repositories::of(platform, catalog, repositories)?;
+        Ok(Aside { is_elsewhere: is_server && log.is_none(), log, repositories })
     }
 
     /// Now.
     pub fn mark(&self, sampler: Option<&Mutex<Sampler>>) -> Mark {
         let log_bytes = self.log.as_deref().and_then(|path| fs::metadata(path).ok()).map_or(0, |file| file.len());
-        Mark { profiles: profiles(sampler), log_bytes }
+        Mark { profiles: profiles(sampler), log_bytes, snapshots: self.repositories.take() }
     }
 
     /// What came between two marks goes into the result of a test.
     pub fn tell(&self, before: &Mark, after: Mark, result: &mut TestResult) {
         result.profiles = profiles_between(&before.profiles, after.profiles);
+        let repositories = self.repositories.between(&before.snapshots, &after.snapshots);
         result.server_log = match &self.log {
             Some(path) => Some(log_between(path, before.log_bytes, after.log_bytes)),
             None => self.is_elsewhere.then(|| ServerLog {
@@ -54,6 +66,9 @@ impl Aside {
                 ..ServerLog::default()
             }),
         };
+        if !repositories.is_empty() {
+            result.server_log.get_or_insert_default().repositories = repositories;
+        }
     }
 }
 
@@ -83,7 +98,7 @@ fn lines(text: &str) -> ServerLog {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => (*line).to_string(),
     };
-    ServerLog { lines: lines.iter().take(MOST_LINES).map(cut).collect(), left_out, missing: None }
+    ServerLog { lines: lines.iter().take(MOST_LINES).map(cut).collect(), left_out, ..ServerLog::default() }
 }
 
 #[cfg(test)]

@@ -294,6 +294,8 @@ impl Measuring<'_> {
 
     fn judged(&self, mut result: TestResult, selection: &Selection, clock_step_s: f64) -> TestResult {
         (result.server_start, result.load) = (self.leg.server_start, self.leg.load);
+        // Fewer jobs than nodes are on as many of them.
+        result.nodes = u32::try_from(self.database.nodes().len()).map_or(1, |nodes| nodes.min(result.jobs).max(1));
         analysis::fill(&mut result);
         analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
         let context = JudgeContext {

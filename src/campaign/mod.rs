@@ -18,6 +18,7 @@ pub mod overhead;
 pub mod platform;
 mod prepare;
 pub mod probing;
+mod repositories;
 mod request;
 pub mod run;
 pub mod schedule;

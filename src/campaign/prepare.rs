@@ -59,7 +59,7 @@ pub(super) fn prepared<'p, T>(
         prepare: &|_, _| Ok(Evictor::default()),
         sync: sync.as_ref().map(|(probe, _)| probe),
         debtor: None,
-        aside: Aside::of(platform),
+        aside: Aside::of(platform, campaign.catalog, &campaign.request.repositories)?,
         is_duet: campaign.request.duet,
         unconfirmed: unconfirmed(campaign, platform),
         events: campaign.events,

@@ -32,6 +32,8 @@ pub struct Request {
     pub fresh: Fresh,
     /// What the sessions do is sampled while tests run.
     pub is_sampled: bool,
+    /// Repositories of the server's own that take a snapshot before and after each test: `awr`, `statspack`.
+    pub repositories: Vec<String>,
     /// After the tests the experiments of what limits them are carried out, in so many blocks at most.
     pub explain: Option<u32>,
     /// Of a side of a campaign: differences within it count as none.
@@ -103,6 +105,19 @@ impl Request {
                     .advise("leave it out; it is for servers on other hosts"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses repositories that the engine has not.
+    ///
+    /// # Errors
+    /// Of usage.
+    pub fn check_repositories(&self, catalog: &Catalog) -> Result<()> {
+        let known = catalog.probes(self.target.engine(), &[u32::MAX]);
+        let has = |name: &str| known.iter().any(|block| block.name.strip_prefix("repository.") == Some(name));
+        match self.repositories.iter().find(|name| !has(name)) {
+            None => Ok(()),
+            Some(name) => Err(super::repositories::lacks(name, self.engine()?)),
         }
     }
 

@@ -8,7 +8,7 @@ use super::platform::Platform;
 use super::prepare::prepared;
 use super::probing::Probing;
 use super::schedule::{self, Leg};
-use super::{Event, Request, Sink, overhead};
+use super::{Event, Request, Sink, overhead, repositories};
 use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::engine::{self, Access};
@@ -178,7 +178,8 @@ pub(super) fn recorded<'a>(
     work: impl FnOnce(&mut Platform, Probing<'a>, &mut RunRecord, &mut Store) -> Result<RunStatus>,
 ) -> Result<Ended> {
     let probing = Probing::new(platform, campaign.catalog, campaign.events)?;
-    let mut record = record(campaign, probing.disclosure().clone());
+    let disclosure = with_what_is_stated(campaign, platform, probing.disclosure().clone())?;
+    let mut record = record(campaign, disclosure);
     record.id = store.begin_run(&record)?;
     (campaign.events)(Event::RunStarted { run_id: record.id });
     let outcome = work(platform, probing, &mut record, store);
@@ -190,6 +191,20 @@ pub(super) fn recorded<'a>(
     };
     store.finish_run(record.id, status)?;
     outcome.map(|status| Ended { run_id: record.id, status, last_words: None })
+}
+
+/// The disclosure with what the request says of the database: its nodes, options and repositories that must be licensed.
+fn with_what_is_stated(campaign: &Campaign<'_>, platform: &Platform, mut disclosure: Disclosure) -> Result<Disclosure> {
+    let tests = campaign.plan.selections.iter().map(|selection| &selection.params);
+    let options = campaign.catalog.licences(platform.engine.name(), tests);
+    let options = options.into_keys().collect::<Vec<_>>().join(", ");
+    for (name, stated) in [("nodes", platform.database.nodes().join(", ")), ("licensed_options", options)] {
+        if !stated.is_empty() {
+            disclosure.set("database", name, stated);
+        }
+    }
+    repositories::disclose(platform, campaign.catalog, &campaign.request.repositories, &mut disclosure)?;
+    Ok(disclosure)
 }
 
 /// All legs, and what is made anew between them.

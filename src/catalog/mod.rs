@@ -3,7 +3,7 @@
 //! It is embedded in the binary; a user's own directory of the same form can be laid over it. A folder of workloads
 //! is complete in itself: a workload that replaces one of the same id brings all its SQL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -216,6 +216,20 @@ impl Catalog {
     /// The reason that every verdict on a version carries on which nobody has confirmed that the program works.
     pub fn unconfirmed(&self, engine: &str, product: &str, version: &[u32]) -> Option<Reason> {
         versions::unconfirmed(self.confirmed(engine), product, version)
+    }
+
+    /// The options of an engine that these tests (their parameters) need a licence for, each with the parameters that do.
+    pub fn licences<'a>(
+        &self,
+        engine: &str,
+        tests: impl Iterator<Item = &'a BTreeMap<String, String>> + Clone,
+    ) -> BTreeMap<&str, BTreeSet<String>> {
+        let all = self.engine_files.get(engine).map_or(&[][..], |file| &file.licences);
+        let needed = all.iter().map(|licence| {
+            let by = tests.clone().flat_map(|params| licence.needed_by(params).collect::<Vec<_>>());
+            (licence.option.as_str(), by.collect::<BTreeSet<_>>())
+        });
+        needed.filter(|(_, by)| !by.is_empty()).collect()
     }
 
     /// What licences say of publishing figures, by engine: only of those that restrict it.

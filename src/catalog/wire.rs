@@ -146,6 +146,26 @@ pub(super) struct EngineFile {
     pub publishing: Option<String>,
     #[serde(default)]
     pub confirmed: Vec<super::Confirmed>,
+    #[serde(default, rename = "licence")]
+    pub licences: Vec<Licence>,
+}
+
+/// An option of a product that must be licensed apart for tests with some parameters.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Licence {
+    pub option: String,
+    /// Parameters and their values, `a|b`: any of these needs it.
+    pub params: BTreeMap<String, String>,
+}
+
+impl Licence {
+    /// Those of a test's parameters that need it, as `org=heap-list`.
+    pub fn needed_by<'a>(&'a self, params: &'a BTreeMap<String, String>) -> impl Iterator<Item = String> + 'a {
+        let needs =
+            |name: &str, value: &str| self.params.get(name).is_some_and(|all| all.split('|').any(|one| one == value));
+        params.iter().filter(move |(name, value)| needs(name, value)).map(|(name, value)| format!("{name}={value}"))
+    }
 }
 
 /// What an engine has: of every table, or of those in some organisations.

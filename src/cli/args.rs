@@ -466,6 +466,13 @@ pub struct RunArgs {
     /// Do not look at what the sessions do while tests run: their waits stay unknown
     #[arg(long)]
     pub no_sampler: bool,
+    /// Take a snapshot of the Automatic Workload Repository before and after each test and note their numbers; with this you state
+    /// that the Diagnostics Pack is licensed for the database (Oracle)
+    #[arg(long)]
+    pub awr: bool,
+    /// The same with Statspack, which needs no licence and must be installed (Oracle)
+    #[arg(long)]
+    pub statspack: bool,
     #[command(flatten)]
     pub naming: NameArgs,
     /// Also write a report to this file: a page (.html), or datasheet and KPM report (.md, .csv, .json, .txt)

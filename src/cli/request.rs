@@ -70,6 +70,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         settings: BTreeMap::new(),
         fresh: Fresh::Nothing,
         is_sampled: true,
+        repositories: Vec::new(),
         explain: None,
         margin: None,
         host_metrics: None,
@@ -118,9 +119,13 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
         Some(FreshArg::Data) => Fresh::Data,
     };
     let is_sampled = !args.no_sampler;
+    let asked = [(args.awr, "awr"), (args.statspack, "statspack")];
+    let repositories = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| name.into()).collect();
     let explain = args.explain;
     let (host_metrics, name) = (args.host.url(), args.naming.name.clone());
-    Ok(Request { plan, fresh, is_sampled, explain, host_metrics, name, labels, ..request })
+    let request = Request { plan, repositories, ..request };
+    request.check_repositories(catalog)?;
+    Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })
 }
 
 /// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it

@@ -174,6 +174,10 @@ pub trait Database: Send + Sync {
     fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
+    /// Nodes of a cluster that jobs are dealt to in turn, where the user names them.
+    fn nodes(&self) -> &[String] {
+        &[]
+    }
     /// Whether jobs can connect over `transport`.
     ///
     /// # Errors

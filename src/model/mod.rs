@@ -46,7 +46,7 @@ pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
 pub use waits::{
     Activity, Bound, Event, EventCount, Explained, ForecastOutcome, IoCount, IoKind, IoTimes, Profile, ProfileRow,
-    SamplerCost, Seen, ServerLog, Waits,
+    RepositorySnapshots, SamplerCost, Seen, ServerLog, Waits,
 };
 pub use window::{End, LEAST_KNOWN_S, Precision, Window};
 pub use wire::{Protocol, Transport, Wire};

@@ -307,6 +307,24 @@ pub struct ServerLog {
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    /// What else the server keeps of the time of the test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repositories: Vec<RepositorySnapshots>,
+}
+
+/// Snapshots of a repository of the server's own, taken around a test: a report of the server between them is of this test.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepositorySnapshots {
+    /// `awr`, `statspack`.
+    pub repository: String,
+    /// Numbers of the snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// Why one could not be taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// What an experiment (`--explain`) said of what the limiter of a test foretells.

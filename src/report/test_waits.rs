@@ -6,7 +6,7 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Code, Column, Digits, Table};
 use crate::analysis::limiter::{experiment, limiters, told};
 use crate::analysis::time_model::{self, LoadLine, TimePart, load_profile};
-use crate::model::{Bound, EventCount, RunRecord, Test, TestResult, Waits};
+use crate::model::{Bound, EventCount, RepositorySnapshots, RunRecord, Test, TestResult, Waits};
 
 /// Events that a table shows; the others are added up.
 const TOP: usize = 12;
@@ -201,7 +201,18 @@ pub fn log(language: Language, result: &TestResult) -> Vec<Block> {
             })
         }
     };
-    checkpoints.into_iter().chain([text]).collect()
+    let kept = log.repositories.iter().map(|kept| Block::Paragraph(kept_there(language, kept)));
+    checkpoints.into_iter().chain([text]).chain(kept).collect()
+}
+
+/// Where else the server keeps the time of the test.
+fn kept_there(language: Language, kept: &RepositorySnapshots) -> String {
+    let shown = |number: &Option<String>| number.clone().unwrap_or_else(|| "-".into());
+    let (begin, end) = (shown(&kept.begin), shown(&kept.end));
+    let pairs = [("repository", kept.repository.as_str()), ("begin", begin.as_str()), ("end", end.as_str())];
+    let text =
+        language.say("Snapshots of the repository {repository}: {begin} before the test, {end} after it", &pairs);
+    kept.missing.as_ref().map_or(text.clone(), |why| format!("{text} ({why})"))
 }
 
 /// Two tests beside one another: who they are, load, time, events, with the second in terms of the first.

@@ -170,6 +170,38 @@ fn a_counter_or_setting_that_cannot_be_read_is_said_once() {
 }
 
 #[test]
+fn snapshots_of_a_servers_own_repository_are_taken_around_each_test_and_what_must_be_licensed_is_told() {
+    let desk = Desk::new();
+    let own = catalogue(&desk, GROUP, SQL);
+    let probes = "-- name: repository.awr\nselect 1\n\n-- name: repository.awr.last\nselect 40 + 2\n\n\
+                  -- name: repository.awr.licence\nselect 'Own Pack'\n\n\
+                  -- name: repository.statspack\nselect 1\n\n-- name: repository.statspack.last\nselect n from nowhere\n";
+    let licence = "\n[[licence]]\noption = \"Rows\"\nparams = { org = \"other|default\" }\n";
+    let engine = std::fs::read_to_string("catalog/engines/sqlite.toml").unwrap() + licence;
+    for (folder, file, text) in [("probes", "sqlite.sql", probes), ("engines", "sqlite.toml", &engine)] {
+        std::fs::create_dir(own.join(folder)).unwrap();
+        std::fs::write(own.join(folder).join(file), text).unwrap();
+    }
+    let line = format!("sqlite --size 0.01 --workload OWN-REGION --catalog {}", own.display());
+    let run = "--jobs 1,2 --warmup 0 --duration 300ms --quiet --awr";
+    desk.run(&format!("run {line} {run} --statspack")).ok();
+    let document = desk.run("runs show last --format json").ok().json();
+    assert_run_schema(&document);
+    assert_eq!(document["disclosure"]["database"]["licence_awr"], "Own Pack: licensed, as stated by --awr");
+    for test in document["tests"].as_array().unwrap() {
+        let kept = &test["server_log"]["repositories"];
+        assert_eq!(kept[0], serde_json::json!({ "repository": "awr", "begin": "42", "end": "42" }));
+        assert!(kept[1]["missing"].as_str().unwrap().contains("no such table: nowhere"), "{kept}");
+    }
+    let page = desk.run("report test last:1").ok().stdout;
+    assert!(page.contains("Snapshots of the repository awr: 42 before the test, 42 after it"), "{page}");
+    desk.run(&format!("run {TINY} --awr")).fails(2, &["--awr", "SQLite has no such repository"]);
+    let told = |workload: &str| desk.run(&format!("check {}", line.replace("OWN-REGION", workload))).ok().stdout;
+    assert!(!told("OWN-REGION").contains("licence:"), "no test has such a parameter");
+    assert!(told("SRV-QUERY1").contains("licence: org=default needs the option Rows"));
+}
+
+#[test]
 fn mistakes_in_ones_own_catalogue_are_named_with_file_and_line() {
     let cases = [
         (GROUP.replace("[\"region\"]", "[\"regoin\"]"), SQL.to_string(), "group.toml:", "regoin"),

@@ -309,6 +309,7 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
     let request = campaign::Request {
         explain: None,
         is_sampled: true,
+        repositories: Vec::new(),
         target: target.clone(),
         profile,
         size_is_of_profile: false,

@@ -373,7 +373,7 @@ fn server_log() -> ServerLog {
         "2026-03-02 20:15:09 UTC [12] LOG:  checkpoint starting: wal",
         "2026-03-02 20:15:11 UTC [12] LOG:  checkpoint complete",
     ];
-    ServerLog { lines: lines.map(String::from).to_vec(), left_out: 2, missing: None }
+    ServerLog { lines: lines.map(String::from).to_vec(), left_out: 2, ..ServerLog::default() }
 }
 
 fn snapshots() -> Vec<Snapshot> {

@@ -1,5 +1,6 @@
 //! `check`: preflight; says what is missing and creates nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ struct Finding {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Ok,
-    /// It goes without.
+    /// It goes without, or is to be thought of.
     Lacks,
     Missing,
 }
@@ -70,6 +71,7 @@ pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
         findings.push(finding("size profile", fits));
     }
     findings.extend(target(context, &asked, needed_bytes));
+    findings.extend(licences(&asked));
     findings.push(finding("results file", results(context)));
     let mut table = out::Table::headless();
     for finding in &findings {
@@ -92,6 +94,20 @@ fn finding(what: &str, result: Result<String>) -> Finding {
         Ok(text) => Finding { state: State::Ok, what: format!("{what}: {text}") },
         Err(error) => Finding { state: State::Missing, what: format!("{what}: {error}") },
     }
+}
+
+/// Options of the product that the plan's tests need a licence for.
+fn licences(asked: &Asked<'_>) -> Vec<Finding> {
+    let tests = asked.plan.selections.iter().map(|selection| &selection.params);
+    let needed = asked.catalog.licences(asked.request.target.engine(), tests);
+    let line = |(option, by): (&str, BTreeSet<String>)| {
+        let by = by.into_iter().collect::<Vec<_>>().join(", ");
+        Finding {
+            state: State::Lacks,
+            what: format!("licence: {by} needs the option {option}, which is licensed apart"),
+        }
+    };
+    needed.into_iter().map(line).collect()
 }
 
 /// What is asked for.

@@ -21,7 +21,7 @@ use crate::engine::{EngineError, ErrorClass};
 
 /// Name of the threads of logins.
 const LOGIN: &str = "oracle-login";
-/// Name of our sessions in v$session.
+/// Name of our sessions in v$session; their module has our process id, too.
 const PROGRAM: &str = "dbdyno";
 /// Statements that a session keeps open.
 const STATEMENT_CACHE: usize = 100;
@@ -44,6 +44,8 @@ pub(super) fn connect(config: &Config, passwords: &Passwords, job: u32) -> Resul
         let sql = sql(block, &[])?;
         connection.execute(&sql, &[]).map_err(|error| error::from_driver(&error, &sql))?;
     }
+    let module = format!("{PROGRAM}-{}", std::process::id());
+    connection.set_module(&module).map_err(|error| error::from_driver(&error, ""))?;
     check_node(config.node(job), &connection)?;
     Ok(connection)
 }

@@ -168,6 +168,9 @@ impl Database for OraDatabase {
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()
     }
+    fn nodes(&self) -> &[String] {
+        &self.config.nodes
+    }
     /// Unknown to a user that may not see v$resource_limit.
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
         match sessions_left(&mut self.open_session(0)?, &provision::sql("sessions", &[])?) {

@@ -5,6 +5,7 @@
 -- Of every session: texts of dates and numbers that do not depend on the site, routines compiled natively.
 alter session set nls_date_format = 'YYYY-MM-DD' nls_timestamp_format = 'YYYY-MM-DD HH24:MI:SS.FF6'
   nls_numeric_characters = '.,' plsql_code_type = native plsql_optimize_level = 2
+  result_cache_mode = manual
 
 -- name: time-zone
 alter session set time_zone = '+00:00'

@@ -146,7 +146,9 @@ fn routine_name(sql: &str) -> Option<&str> {
     words.next().filter(|word| word.eq_ignore_ascii_case("create"))?;
     let mut words = words.skip_while(|word| BETWEEN.iter().any(|name| word.eq_ignore_ascii_case(name)));
     words.next().filter(|word| ROUTINES.iter().any(|name| word.eq_ignore_ascii_case(name)))?;
-    words.find(|word| !word.eq_ignore_ascii_case("body"))
+    let name = words.find(|word| !word.eq_ignore_ascii_case("body"))?;
+    let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
+    Some(&name[..end])
 }
 
 /// The statement as the server wants it: PL/SQL ends with a semicolon, SQL with none.
@@ -181,6 +183,7 @@ mod tests {
     fn a_routine_is_known_by_its_name() {
         assert_eq!(routine_name("create or replace procedure dbdyno_w_1(p number) as"), Some("dbdyno_w_1"));
         assert_eq!(routine_name("create package body dbdyno_p as"), Some("dbdyno_p"));
+        assert_eq!(routine_name("create procedure dbdyno_p-- why\n(a number) as"), Some("dbdyno_p"));
         assert_eq!(
             (routine_name("create table procedure_t (a number)"), routine_name("drop procedure p")),
             (None, None)
