@@ -89,7 +89,7 @@ fn by_url_only(can: &Capabilities) -> Error {
 fn left_out(scheme: &str) -> Option<Error> {
     let feature = LEFT_OUT.iter().find(|feature| **feature == scheme)?;
     let what = format!("this build leaves the engine {} out", quote(*feature));
-    Some(Error::usage("TARGET", what).advise(format!("build it with 'cargo install dbdyno --features {feature}'")))
+    Some(Error::usage("TARGET", what).advise(format!("build it with 'cargo install --path . --features {feature}'")))
 }
 
 /// Takes `--server-bin` for an embedded engine: the directory of its library.
