@@ -1,6 +1,7 @@
 //! The cross-check: our own counts against the database's counters, over the whole test (gate to end).
 
 use super::scope::{self, Scope, unchecked};
+use super::selftest::Compared;
 use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, TestResult};
 
 /// Largest difference as a fraction of what we expect.
@@ -62,6 +63,17 @@ impl<'a> Check<'a> {
             Check::Unusable(sentence) => Some(unchecked(sentence)),
         }
     }
+}
+
+/// The counters that can be compared, each with what it must be.
+pub(super) fn compared(result: &TestResult, claims: &[Claim], engine: &str) -> Vec<Compared> {
+    let scope = Scope::new(result);
+    let applying = claims.iter().filter(|claim| scope.applies(claim, engine));
+    let one = |claim: &Claim| {
+        let (counted, expected) = (scope.counter(&claim.what)?, expected(&scope, claim).ok()?);
+        Some(Compared { counter: claim.what.clone(), counted, expected })
+    };
+    applying.filter_map(one).collect()
 }
 
 /// What is wrong with one claim whose counter is known; nothing if it holds.

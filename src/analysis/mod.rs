@@ -30,6 +30,7 @@ pub mod repetitions;
 mod samples;
 pub mod scaling;
 pub mod scope;
+pub mod selftest;
 pub mod spread;
 pub mod study;
 pub mod sweep;

@@ -22,6 +22,7 @@ mod repositories;
 mod request;
 pub mod run;
 pub mod schedule;
+pub mod selftest;
 mod sync;
 mod take;
 pub mod trials;

@@ -105,7 +105,7 @@ pub fn overhead(jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Vec
     OP_NS.iter().map(|op_ns| measure(*op_ns, jobs, duration_s, interrupt)).collect()
 }
 
-fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Overhead> {
+pub(super) fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interrupt) -> Result<Overhead> {
     let place = || format!("overhead, {}", Sentence::jobs(jobs));
     let database = open_null().map_err(|error| error.at(place()))?;
     let selection = selection(op_ns, duration_s);

@@ -24,6 +24,11 @@ pub(super) struct Ready<'a> {
 }
 
 impl Ready<'_> {
+    /// Where its data live; none without a database.
+    pub(super) fn site(&self) -> Option<&Site<'_>> {
+        self.data.map(|(site, _)| site)
+    }
+
     /// Drops the data.
     pub(super) fn drop_data(&self) -> Result<()> {
         self.data.map_or(Ok(()), |(site, lock)| dataset::drop_all(site, lock).map(drop))

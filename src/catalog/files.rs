@@ -56,18 +56,27 @@ impl File {
 /// The catalogue in the binary.
 pub(super) fn embedded() -> Vec<File> {
     let mut files = Vec::new();
-    collect_embedded(&EMBEDDED, &mut files);
+    collect_embedded(&EMBEDDED, "", &mut files);
     sorted(files)
 }
 
-fn collect_embedded(dir: &Dir<'_>, files: &mut Vec<File>) {
+/// The catalogue within a folder of the one in the binary.
+pub(super) fn embedded_in(folder: &str) -> Vec<File> {
+    let mut files = Vec::new();
+    EMBEDDED.get_dir(folder).into_iter().for_each(|dir| collect_embedded(dir, folder, &mut files));
+    sorted(files)
+}
+
+/// The files of a folder, named as seen from `root`.
+fn collect_embedded(dir: &Dir<'_>, root: &str, files: &mut Vec<File>) {
     for entry in dir.entries() {
         match entry {
-            DirEntry::Dir(dir) => collect_embedded(dir, files),
+            DirEntry::Dir(dir) => collect_embedded(dir, root, files),
             DirEntry::File(file) => {
-                let path = file.path().to_string_lossy().replace('\\', "/");
+                let whole = file.path().to_string_lossy().replace('\\', "/");
+                let path = whole.strip_prefix(root).unwrap_or(&whole).trim_start_matches('/').to_string();
                 if let (true, Some(text)) = (is_catalogue_file(&path), file.contents_utf8()) {
-                    files.push(File { label: format!("catalog/{path}"), path, text: text.into() });
+                    files.push(File { label: format!("catalog/{whole}"), path, text: text.into() });
                 }
             }
         }

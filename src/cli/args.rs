@@ -17,7 +17,7 @@ use crate::report::Language;
 pub use campaign::CampaignArgs;
 pub use monitor::MonitorArgs;
 pub use shared::{DataArgs, DressArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
-pub use study::{InterferenceArgs, StudyArgs, SweepArgs};
+pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
 
 /// More ops per job are a typing error.
 const MOST_OPS: u64 = 1_000_000_000_000_000;
@@ -111,6 +111,9 @@ pub enum Command {
     Clean(TargetArgs),
     /// Preflight: connection, version, privileges, disk, what is missing; creates nothing
     Check(CheckArgs),
+    /// Test whether a target and dbdyno agree, in about two minutes: every workload's answer and counters on both drives, commits,
+    /// clock. Removes all that it made and writes a file that you can send us (--format text|json). Exits with 1 if a check fails
+    Selftest(Box<SelftestArgs>),
     /// The runs of the results file: list, show, export, import, delete
     Runs {
         #[command(subcommand)]

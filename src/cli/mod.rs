@@ -62,6 +62,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Verify(args) => commands::data::verify(&context, &args),
         Command::Clean(args) => commands::data::clean(&context, &args),
         Command::Check(args) => commands::check::check(&context, &args),
+        Command::Selftest(args) => commands::selftest::selftest(&context, &args),
         Command::Runs { what } => commands::runs::runs(&context, &what),
         Command::Report(args) => commands::report::report(&context, &args),
         Command::Capacity(args) => commands::capacity::capacity(&context, &args),

@@ -17,6 +17,8 @@ pub struct Cleaned {
     pub dropped: Vec<String>,
     /// Objects in our schema that are not ours: they and the schema were left.
     pub foreign: Vec<String>,
+    /// Objects of ours that are still there.
+    pub left: Vec<String>,
 }
 
 /// Drops everything of ours, then our schema if we made it and nothing else stands in it.
@@ -29,10 +31,20 @@ pub fn drop_all(site: &Site<'_>, lock: &Lock) -> Result<Cleaned> {
     let values = values(site);
     let dropped = drop_listed(site, session.as_mut(), "objects.own", &values)?;
     let foreign = names(&site.query(session.as_mut(), "objects.foreign", &values)?);
+    let left = names(&site.query(session.as_mut(), "objects.own", &values)?);
     if foreign.is_empty() {
         site.execute(session.as_mut(), "schema.drop", &values)?;
     }
-    Ok(Cleaned { dropped, foreign })
+    Ok(Cleaned { dropped, foreign, left })
+}
+
+/// Names of everything of ours that is there.
+///
+/// # Errors
+/// The engine's.
+pub fn owned(site: &Site<'_>) -> Result<Vec<String>> {
+    let mut session = site.session()?;
+    Ok(names(&site.query(session.as_mut(), "objects.own", &values(site))?))
 }
 
 /// Drops what the tests of a killed run left: everything of ours but the data set.

@@ -18,6 +18,8 @@ pub const UPDATE_PCT: &str = "update_pct";
 pub const STORE: &str = "store";
 /// Rows of the active part of a table, from which keys are drawn: what a sweep varies.
 pub const ACTIVE_ROWS: &str = "active_rows";
+/// Of a workload that does nothing but sleep in the database: how long an op does, in us.
+pub const SLEEP_US: &str = "sleep_us";
 /// On the client drive: over what, and in which form, statements travel; every workload has them.
 pub const TRANSPORT: &str = "transport";
 pub const PROTOCOL: &str = "protocol";

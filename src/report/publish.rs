@@ -107,6 +107,11 @@ fn anonymous(data: &RunTests, letter: &str) -> (RunTests, Vec<String>) {
     (RunTests { run: kept_run, tests }, removed)
 }
 
+/// A disclosure without what would tell whose or which a platform is.
+pub fn without_names(disclosure: &Disclosure) -> Disclosure {
+    kept(disclosure).0
+}
+
 /// The facts that are kept, and the names of the others.
 fn kept(disclosure: &Disclosure) -> (Disclosure, Vec<String>) {
     let (mut kept, mut removed) = (Disclosure::default(), Vec::new());

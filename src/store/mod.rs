@@ -41,6 +41,14 @@ impl Store {
         Ok(Store { connection: open::open(path)?, path: path.to_owned() })
     }
 
+    /// Results that go with the process.
+    ///
+    /// # Errors
+    /// If the library fails.
+    pub fn in_memory() -> Result<Store> {
+        Store::open(Path::new(":memory:"))
+    }
+
     /// Opens a results file that must exist, to change it.
     ///
     /// # Errors

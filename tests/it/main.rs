@@ -52,6 +52,7 @@ mod reports;
 mod resume;
 mod runner;
 mod scale;
+mod selftest;
 mod serve;
 mod servers;
 mod sessions;

@@ -1,8 +1,10 @@
-//! What the studies of blocks are told: `layers`, `interference`, `sweep`.
+//! What studies are told, of blocks (`layers`, `interference`, `sweep`) and of a moment (`selftest`).
+
+use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs};
+use super::{DriveArg, HostArgs, NameArgs, OutputArgs, PlaceArgs, RunArgs, SelectionArgs, TargetArgs};
 use crate::cli::values::Seconds;
 use crate::model::AskedRamp;
 
@@ -84,6 +86,27 @@ pub struct SweepArgs {
     /// suite 'sweep']
     #[arg(long, value_name = "ID")]
     pub workload: Option<String>,
+}
+
+/// Arguments of `selftest`.
+#[derive(Debug, Clone, Args)]
+pub struct SelftestArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
+    pub host: HostArgs,
+    /// Only this workload, by id or alias; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub workload: Vec<String>,
+    /// Only this drive
+    #[arg(long, value_enum)]
+    pub drive: Option<DriveArg>,
+    /// File to write, as JSON [default: dbdyno-selftest-ENGINE.json]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write names of hosts, users and paths, too
+    #[arg(long)]
+    pub with_names: bool,
 }
 
 #[cfg(test)]

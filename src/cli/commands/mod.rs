@@ -17,6 +17,7 @@ pub mod probe;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod selftest;
 pub mod serve;
 pub mod server;
 pub mod show;
