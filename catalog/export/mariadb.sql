@@ -35,6 +35,17 @@ set @ours = (select count(*) from information_schema.schemata
 prepare last_one from if(@left = 0 and @ours = 1, 'drop schema dbdyno', 'do 0');
 execute last_one;
 
+-- name: named
+-- options by which the client prints a line of names before the values
+-B --column-names
+
+-- name: quiet
+-- sessions of jobs
+select count(*) from information_schema.processlist where db = 'dbdyno' and id <> connection_id();
+
+-- name: facts
+select '{{kind}}' as kind, facts.* from ({{sql}}) as facts
+
 -- name: now
 select unix_timestamp(sysdate(6));
 

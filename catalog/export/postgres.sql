@@ -17,8 +17,9 @@ Jobs loop inside the database (`part-N.job.sql`).
 {{sql}};
 
 -- name: head
--- first in every script; no word about what is not there to be dropped
+-- first in every script; no word about what is not there to be dropped. By the name the sessions of jobs are known.
 set client_min_messages = warning;
+set application_name = 'dbdyno_job';
 
 -- name: schema
 set client_min_messages = warning;
@@ -40,6 +41,18 @@ begin
   end if;
 end
 $$;
+
+-- name: named
+-- options by which the client prints a line of names before the values
+-P tuples_only=off -P footer=off
+
+-- name: quiet
+-- sessions of jobs, which leave their counts when they end; before 15 a collector takes them up to a second later
+select case when current_setting('server_version_num')::int < 150000 then pg_sleep(1) end;
+select count(*) from pg_stat_activity where application_name = 'dbdyno_job' and pid <> pg_backend_pid();
+
+-- name: facts
+select '{{kind}}' as kind, facts.* from ({{sql}}) as facts
 
 -- name: now
 select extract(epoch from clock_timestamp());

@@ -220,6 +220,11 @@ impl Catalog {
         versions::select(self.probes.get(engine).map_or(&[], Vec::as_slice), version)
     }
 
+    /// The versions of a server from which on, or up to which, a probe block of an engine fits.
+    pub fn probe_versions(&self, engine: &str) -> Vec<Vec<u32>> {
+        versions::borders(self.probes.get(engine).map_or(&[], Vec::as_slice))
+    }
+
     /// The versions of an engine on which the whole program is known to work.
     pub fn confirmed(&self, engine: &str) -> &[Confirmed] {
         self.engine_files.get(engine).map_or(&[], |file| &file.confirmed)

@@ -46,6 +46,15 @@ pub(super) fn select<'a>(blocks: &'a [Block], version: &[u32]) -> Vec<&'a Block>
     names.into_iter().filter_map(|name| newest(blocks, name, version)).collect()
 }
 
+/// The versions at which another block of a name begins to fit, or one ends; in order.
+pub(super) fn borders(blocks: &[Block]) -> Vec<Vec<u32>> {
+    let of = |block| ["from", "until"].into_iter().filter_map(move |attribute| numbers(block, attribute));
+    let mut borders: Vec<Vec<u32>> = blocks.iter().flat_map(of).collect();
+    borders.sort();
+    borders.dedup();
+    borders
+}
+
 fn newest<'a>(blocks: &'a [Block], name: &str, version: &[u32]) -> Option<&'a Block> {
     let fitting = blocks.iter().filter(|block| block.name == name && from(block).as_slice() <= version);
     let newest = fitting.max_by_key(|block| from(block))?;

@@ -244,9 +244,9 @@ pub enum Runs {
         #[arg(long, short)]
         output: Option<PathBuf>,
     },
-    /// Read runs from JSON lines, or published results from CSV
+    /// Read runs from JSON lines, what the scripts of 'export-sql' wrote down, or published results from CSV
     Import {
-        /// File written by 'runs export'; '-' is standard input
+        /// File written by 'runs export', or by run.sh of 'export-sql' (results.spool); '-' is standard input
         #[arg(required_unless_present = "csv", conflicts_with = "csv")]
         file: Option<PathBuf>,
         /// Published results, one row per printed number (format: data/reference/README.md); makes a run per study,

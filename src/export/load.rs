@@ -56,6 +56,11 @@ impl Tables<'_> {
         self.tables().map(|table| self.export.template("count", &table.values(&self.recipe))).collect()
     }
 
+    /// What a block asks about a table, as one statement.
+    pub fn about(&self, table: &TableRef, block: &str) -> Result<String> {
+        self.sql(&self.table(table), block, &[])
+    }
+
     /// For the README.
     pub fn describe(&self) -> String {
         let line = |table: Table| {

@@ -13,6 +13,7 @@ use crate::model::{Drive, KpmValue, Plan, Selection};
 use crate::sql::{Block, Values, fill, statement, substitute};
 
 mod load;
+mod spool;
 mod workload;
 
 /// A file to write.
@@ -80,9 +81,12 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     for (name, selection) in &exported {
         scripts.extend(workload::scripts(&tables, selection, name)?);
     }
-    let client = export.block("client")?.text.clone();
-    let run = fill(export.text("run.sh")?, &Values::from([("client".to_string(), client)]));
+    scripts.extend(export.questions()?);
+    let words = |name: &str| export.block(name).map_or(String::new(), |block| block.text.clone());
+    let values = ["client", "named"].map(|name| (name.to_string(), words(name)));
+    let run = fill(export.text("run.sh")?, &values.into());
     scripts.push(Script { executable: true, ..Script::new("run.sh", run) });
+    scripts.push(Script::new("spool.head", export.pack_head(&scripts)));
     scripts.push(Script::new("README.md", readme(export, &tables, &exported)?));
     Ok(scripts)
 }

@@ -32,6 +32,8 @@ pub(super) fn scripts(tables: &Tables<'_>, selection: &Selection, name: &str) ->
     }
     scripts.push(Script::new(path("setup.sql"), setup));
     scripts.push(Script::new(path("teardown.sql"), teardown));
+    scripts.push(Script::new(path("spool.head"), export.test_head(selection, name)));
+    scripts.push(Script::new(path("facts.sql"), tables.facts(selection)?));
     scripts.extend(kpm_line(selection).map(|line| Script::new(path("kpm"), line)));
     Ok(scripts)
 }

@@ -1,21 +1,26 @@
-//! Published results as runs: reads the documented CSV forms (`data/reference/README.md`), names the workloads that
+//! What others measured as runs. Spools of `export-sql`'s scripts are judged as our own tests. Published results: reads the documented CSV forms (`data/reference/README.md`), names the workloads that
 //! the codes stand for, chooses each test's KPM, and judges every figure by its note and by our own checks.
 
 mod platform;
 mod record;
 mod rows;
+mod scripts;
+mod spool;
+
+pub use scripts::run as of_scripts;
+pub use spool::MAGIC as SPOOL_MAGIC;
 
 use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::model::{PublishedTest, RunRecord};
 
-/// A run made from a publication.
+/// A run made from a publication, or from a spool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ImportedRun {
+pub struct ImportedRun<T = PublishedTest> {
     /// The same whenever the same rows are imported, so that a second import is noticed.
     pub uid: String,
     pub run: RunRecord,
-    pub tests: Vec<PublishedTest>,
+    pub tests: Vec<T>,
 }
 
 /// A file's text, and how messages name it.

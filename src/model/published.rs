@@ -13,14 +13,22 @@ pub enum RunKind {
     Measured,
     /// A publication states it; see `Provenance`.
     Published,
+    /// Our scripts did, without this program.
+    Scripts,
 }
 
 impl RunKind {
+    /// The kind of this name; of an unknown one, of another version, measured.
+    pub fn named(name: &str) -> RunKind {
+        let kinds = [RunKind::Published, RunKind::Scripts];
+        kinds.into_iter().find(|kind| kind.name() == name).unwrap_or_default()
+    }
     /// As stored and printed.
     pub fn name(self) -> &'static str {
         match self {
             RunKind::Measured => "measured",
             RunKind::Published => "published",
+            RunKind::Scripts => "scripts",
         }
     }
 }

@@ -194,7 +194,7 @@ pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     Ok(RunSummary {
         id: row.get(0)?,
         name: row.get(1)?,
-        kind: if kind == RunKind::Published.name() { RunKind::Published } else { RunKind::Measured },
+        kind: RunKind::named(&kind),
         target: row.get(2)?,
         engine: row.get(3)?,
         started_at: row.get(4)?,

@@ -20,7 +20,7 @@ CREATE TABLE run (
     plan        TEXT NOT NULL, -- JSON: everything that was to run, with SQL text and hashes
     rest        TEXT NOT NULL, -- fields without a column: of a published run provenance
     process     TEXT, -- boot id, process id and start time of the writer; if it is gone, a running run has failed
-    kind        TEXT NOT NULL DEFAULT 'measured' CHECK (kind IN ('measured', 'published')) -- measured, or published: imported from a publication
+    kind        TEXT NOT NULL DEFAULT 'measured' CHECK (kind IN ('measured', 'published', 'scripts')) -- measured; published: imported from a publication; scripts: from their spool
 ) STRICT;
 
 CREATE INDEX run_by_name ON run (name);

@@ -9,7 +9,7 @@ use dbdyno::catalog::Catalog;
 use dbdyno::model::rows::table_rows;
 use dbdyno::server::{self, PrivateServer};
 
-use crate::support::{Desk, finished_group, start_options};
+use crate::support::{Desk, assert_run_schema, finished_group, start_options};
 
 const SIZE_GB: f64 = 0.01;
 
@@ -80,6 +80,46 @@ fn whole_way(engine: &str, client: &str, workloads: &[(&str, u32)], desk: &Desk)
         }
     }
     feed(client, &dir.join("drop.sql"));
+    spool_comes_back(desk, &dir.join("results.spool"), workloads);
+}
+
+/// Reasons of a test of a run's JSON document, by code.
+fn codes(test: &serde_json::Value) -> Vec<&str> {
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    reasons.iter().map(|reason| reason["code"].as_str().unwrap()).collect()
+}
+
+/// What the scripts wrote down becomes a run whose counts are cross-checked, and which is never simply valid.
+fn spool_comes_back(desk: &Desk, spool: &Path, workloads: &[(&str, u32)]) {
+    let text = std::fs::read_to_string(spool).unwrap();
+    desk.run(&format!("runs import {}", spool.display())).ok();
+    let run = desk.run("runs show last --format json").ok().json();
+    assert_run_schema(&run);
+    assert_eq!(run["kind"], "scripts");
+    let tests = run["tests"].as_array().unwrap();
+    let ids: Vec<&str> = tests.iter().map(|test| test["workload"].as_str().unwrap()).collect();
+    assert_eq!(ids, workloads.iter().map(|(id, _)| *id).collect::<Vec<_>>());
+    for test in tests {
+        let codes = codes(test);
+        assert!(test["verdict"]["status"] != "valid" && codes.contains(&"scripts"), "{test:#}");
+        assert!(!codes.contains(&"crosscheck") && !codes.contains(&"failed"), "{:#}", test["verdict"]);
+        assert!(test["kpm"]["value"].as_f64().unwrap() > 0.0, "{:#}", test["kpm"]);
+    }
+    let unchecked = tests[0]["verdict"].to_string();
+    assert!(!unchecked.contains("nothing could be cross-checked"), "{unchecked}");
+    desk.run(&format!("runs import {}", spool.display())).fails(2, &["results.spool", "is here already"]);
+
+    let lie = |line: &str| match line.strip_prefix("end index_scans ") {
+        Some(count) => format!("end index_scans {}", 2.0 * count.parse::<f64>().unwrap()),
+        None => line.to_string(),
+    };
+    std::fs::write(spool, text.lines().map(lie).collect::<Vec<_>>().join("\n")).unwrap();
+    desk.run(&format!("runs import {}", spool.display())).ok();
+    let run = desk.run("runs show last --format json").ok().json();
+    assert!(codes(&run["tests"][0]).contains(&"crosscheck"), "{:#}", run["tests"][0]["verdict"]);
+
+    std::fs::write(spool, text.trim_end().trim_end_matches("done")).unwrap();
+    desk.run(&format!("runs import {}", spool.display())).fails(2, &["results.spool:", "is cut short"]);
 }
 
 fn psql(desk: &Desk) -> String {

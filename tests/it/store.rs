@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use dbdyno::error::{Error, Kind};
-use dbdyno::model::{RunRecord, RunStatus, TestResult};
+use dbdyno::model::{RunKind, RunRecord, RunStatus, TestResult};
 use dbdyno::store::{Counts, SCHEMA_VERSION, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -274,6 +274,18 @@ fn a_file_of_the_first_schema_is_brought_up_to_date_and_its_runs_were_measured()
     let store = Store::open(&path).unwrap();
     assert_eq!(store.run("last").unwrap(), RunRecord { id, ..fixture::run() });
     assert_eq!(store.tests(id).unwrap(), fixture::as_tests(fixture::tests()));
+}
+
+#[test]
+fn a_run_of_the_second_schema_keeps_its_kind() {
+    let (_dir, store, id) = filled();
+    let path = store.path().to_owned();
+    drop(store);
+    let second = "ALTER TABLE run DROP COLUMN kind; ALTER TABLE run ADD COLUMN kind TEXT NOT NULL DEFAULT 'measured' \
+                  CHECK (kind IN ('measured', 'published')); UPDATE run SET kind = 'published'; PRAGMA user_version = 2";
+    Connection::open(&path).unwrap().execute_batch(second).unwrap();
+    let published = RunRecord { id, kind: RunKind::Published, ..fixture::run() };
+    assert_eq!(Store::open(&path).unwrap().run("last").unwrap(), published);
 }
 
 /// A command of the program by a user who may read what is ours but not write it.

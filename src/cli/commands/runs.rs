@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::cli::args::Runs;
@@ -14,6 +14,9 @@ use crate::model::Test;
 use crate::report::Report;
 use crate::report::run_json::RunReport;
 use crate::store::Store;
+
+/// A longer spool is none: a test with all its samples takes a hundredth.
+const MOST_SPOOL_BYTES: u64 = 256_000_000;
 
 /// Runs the subcommand.
 ///
@@ -85,9 +88,28 @@ fn import(context: &Context, path: &Path) -> Result<()> {
         let file = File::open(path).map_err(|error| unusable(path, &error))?;
         (path.display().to_string(), Box::new(BufReader::new(file)))
     };
+    let begin = reader.fill_buf().map_err(|error| unusable(path, &error))?;
+    if begin.starts_with(import::SPOOL_MAGIC.as_bytes()) {
+        return import_spool(context, &place, &mut reader);
+    }
     let counts = context.store()?.import(&place, &mut reader)?;
     if !context.global.quiet {
         out::tell(&format!("imported {} runs with {} tests", counts.runs, counts.tests));
+    }
+    Ok(())
+}
+
+/// What scripts of `export-sql` wrote down, as a run.
+fn import_spool(context: &Context, place: &str, reader: &mut dyn BufRead) -> Result<()> {
+    let mut text = String::new();
+    let unreadable = |error: std::io::Error| Error::usage(place, format!("cannot be read: {error}"));
+    reader.take(MOST_SPOOL_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+    let run = import::of_scripts(Text { place, text: &text }, &context.catalog()?, &paths::command_line())?;
+    let tests: Vec<Test> = run.tests.into_iter().map(Test::from).collect();
+    let count = tests.len();
+    let ids = context.store()?.add_runs(place, [(run.uid.as_str(), &run.run, tests)])?;
+    if !context.global.quiet {
+        out::tell(&format!("imported run {} with {count} tests", ids.first().copied().unwrap_or_default()));
     }
     Ok(())
 }

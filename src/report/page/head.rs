@@ -234,6 +234,7 @@ fn plate(input: &Input, data: &RunTests) -> Vec<(String, String)> {
     let drives = |drive: Drive| data.tests.iter().any(|test| test.drive() == drive);
     let drive = match (run.kind, drives(Drive::Database), drives(Drive::Client)) {
         (RunKind::Published, ..) => "not measured by dbdyno: published",
+        (RunKind::Scripts, ..) => "in the database, by plain scripts",
         (_, true, true) => "in the database and in our process",
         (_, true, false) => "in the database",
         _ => "in our process (client)",

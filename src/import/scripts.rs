@@ -1,0 +1,187 @@
+//! Runs of the scripts of `export-sql`, from what they wrote down: assembled as our own tests are, and judged by the same rules as
+//! far as their figures reach. What nobody watched is said in every verdict.
+
+use sha2::{Digest, Sha256};
+
+use super::spool::{self, Done, Spool, SpooledTest};
+use super::{ImportedRun, Text};
+use crate::analysis::{self, JudgeContext};
+use crate::catalog::Catalog;
+use crate::engine::{self, Engine, Version};
+use crate::error::{Error, Result, quote};
+use crate::model::params::assignments;
+use crate::model::rows::{RowFunction, table_rows};
+use crate::model::{
+    Counters, Disclosure, Drive, Facts, Moment, Plan, Reason, ReasonCode, RunKind, RunRecord, RunStatus, Selection,
+    Sentence, Snapshot, Status, Tally, TestResult, TestSpec,
+};
+use crate::plan;
+use crate::runner::assemble::{Raw, assemble, test_facts};
+use crate::runner::log::{JobLog, SliceLog, Times};
+
+/// Rows of a key, by the names of the facts.
+const KEYS: [u64; 3] = [25, 125, 320];
+
+/// The run of a spool; `command` is what made the import.
+///
+/// # Errors
+/// `file:line` of what the scripts do not write so, or of a test that this catalogue has not.
+pub fn run(file: Text<'_>, catalog: &Catalog, command: &str) -> Result<ImportedRun<TestResult>> {
+    let spool = spool::read(file)?;
+    let engine = engine::find(&spool.engine).filter(|engine| engine.is_target()).ok_or_else(|| {
+        Error::usage(file.place, format!("no engine {}", quote(&spool.engine))).advise("see 'dbdyno list engines'")
+    })?;
+    let mut whole: Option<Plan> = None;
+    let mut tests = Vec::new();
+    for (test, seq) in spool.tests.iter().zip(1..) {
+        let plan = planned(catalog, engine, &spool, test)?;
+        let selection = &plan.selections[0];
+        tests.push(result(catalog, engine, &spool, test, TestSpec::closed(selection, test.jobs, seq))?);
+        match &mut whole {
+            Some(whole) => whole.selections.extend(plan.selections),
+            None => whole = Some(plan),
+        }
+    }
+    let plan = whole.map_or(serde_json::Value::Null, |plan| plan::describe(&plan));
+    let digest = Sha256::digest(file.text.as_bytes());
+    let uid = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let run = record(&spool, engine, plan, command);
+    Ok(ImportedRun { uid, run, tests })
+}
+
+/// The test as this catalogue has it.
+fn planned(catalog: &Catalog, engine: &dyn Engine, spool: &Spool, test: &SpooledTest) -> Result<Plan> {
+    let params = assignments(&test.params, ",");
+    let colon = if params.is_empty() { "" } else { ":" };
+    let jobs = test.jobs.to_string().parse().map_err(|what: String| Error::usage(&test.place, what))?;
+    let request = plan::Request {
+        workloads: vec![format!("{}{colon}{params}", test.workload)],
+        drive: Some(Drive::Database),
+        jobs: Some(jobs),
+        size_gb: Some(spool.size_gb),
+        seed: spool.seed,
+        ..plan::Request::new(engine.name(), engine.capabilities(), 1)
+    };
+    plan::build(catalog, &request).map_err(|error| Error { place: test.place.clone(), ..error })
+}
+
+fn result(
+    catalog: &Catalog,
+    engine: &dyn Engine,
+    spool: &Spool,
+    test: &SpooledTest,
+    spec: TestSpec<'_>,
+) -> Result<TestResult> {
+    let selection = spec.selection;
+    let parts = selection.parts.len() as u32;
+    if test.window.values().any(|done| done.part > parts) {
+        return Err(Error::usage(&test.place, format!("{} has {parts} parts only", test.workload))
+            .advise("give the file as 'run.sh' wrote it"));
+    }
+    let facts = test_facts(&facts(engine, spool, test), test.jobs);
+    let cannot = |what: String| Error::usage(&test.place, what).advise("run it again with scripts of this dbdyno");
+    let mut result = assemble(&spec, raw(test, facts)).map_err(cannot)?;
+    result.window_s = test.window.values().map(|done| done.elapsed_us / 1e6).fold(0.0, f64::max);
+    result.hash.clone_from(&test.hash);
+    analysis::fill(&mut result);
+    analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
+    let context = JudgeContext { engine: engine.name(), in_process: false, host_cpus: 1, clock_step_s: 0.0 };
+    let (contract, crosscheck) = (&selection.workload.contract, &selection.workload.crosscheck);
+    let mut reasons = analysis::judge(&result, contract, crosscheck, &context).reasons;
+    reasons.extend(analysis::parts::judge(&result, &selection.parts, engine.name()));
+    let version = Version::parse(&spool.server);
+    reasons.extend(catalog.unconfirmed(engine.name(), engine.capabilities().product, &version.0));
+    reasons.extend(of_scripts(test, selection));
+    result.verdict = crate::model::Verdict::from_reasons(reasons);
+    Ok(result)
+}
+
+/// What is said of every test of scripts, and of SQL that is not this version's.
+fn of_scripts(test: &SpooledTest, selection: &Selection) -> Vec<Reason> {
+    let reason = |sentence| Reason::new(Status::Conditional, ReasonCode::Scripts, sentence);
+    let unwatched = "run by plain scripts: the host, other programs and caches were not watched";
+    let other =
+        "the scripts' SQL ({theirs}) is not that of this version ({ours}): its claims may be about another work";
+    let differs = test.hash != selection.hash;
+    let other = Sentence::new(other).with("theirs", test.hash.as_str()).with("ours", selection.hash.as_str());
+    std::iter::once(reason(Sentence::new(unwatched))).chain(differs.then(|| reason(other))).collect()
+}
+
+/// Facts of the data: those that follow from the size, and those that the scripts asked for.
+fn facts(engine: &dyn Engine, spool: &Spool, test: &SpooledTest) -> Facts {
+    let mut facts = Facts::new();
+    for kind in ["small", "big"] {
+        let rows = RowFunction { table_rows: table_rows(kind, spool.size_gb), seed: spool.seed };
+        facts.insert(format!("{kind}_rows"), rows.table_rows as f64);
+        facts.extend(KEYS.iter().map(|key| (format!("{kind}_key{key}"), rows.keys(*key) as f64)));
+    }
+    let block = engine.capabilities().block_setting.and_then(|name| spool.settings.get(name)?.parse().ok());
+    facts.extend(block.map(|bytes: f64| ("block_bytes".to_string(), bytes)));
+    facts.extend(test.facts.clone());
+    let stored = test.facts.iter().filter_map(|(name, bytes)| Some((name.strip_suffix("_table_bytes")?, bytes)));
+    facts.extend(stored.map(|(kind, bytes)| (format!("{kind}_mb"), bytes / 1e6)));
+    facts
+}
+
+/// The log of a test whose jobs had one slice each in the window.
+fn raw(test: &SpooledTest, facts: Facts) -> Raw {
+    let jobs = test.window.iter().map(|(job, done)| {
+        let mut slices: Vec<SliceLog> = Vec::new();
+        let warm = test.warm.iter().filter(|(of, _)| of == job).map(|(_, done)| (done, false));
+        for (done, counts) in warm.chain([(done, true)]) {
+            let start_s = slices.last().map_or(0.0, |last| last.end_s);
+            slices.push(slice(done, start_s, counts));
+        }
+        let service = test.times.get(job).cloned().unwrap_or_default();
+        let times = Times { service, longest_ns: (done.longest_us * 1e3) as u64, ..Times::default() };
+        (done.part as usize - 1, JobLog { slices, times, ..JobLog::default() })
+    });
+    let snapshot =
+        |moment, t_s, counters: &Counters| Snapshot { moment, t_s, counters: counters.clone(), cost_ms: 0.0 };
+    Raw {
+        jobs: jobs.collect(),
+        snapshots: vec![snapshot(Moment::Begin, 0.0, &test.begin), snapshot(Moment::End, test.total_s, &test.end)],
+        started_at: test.started.clone(),
+        total_s: test.total_s,
+        facts,
+        ..Raw::default()
+    }
+}
+
+fn slice(done: &Done, start_s: f64, counts: bool) -> SliceLog {
+    let busy_s = done.elapsed_us / 1e6;
+    let tally = Tally { ops: done.ops, rows: done.rows, commits: done.commits, busy_s, ..Tally::default() };
+    SliceLog { start_s, end_s: start_s + busy_s, tally, stride: done.stride, counts, behind: None }
+}
+
+fn record(spool: &Spool, engine: &dyn Engine, plan: serde_json::Value, command: &str) -> RunRecord {
+    let mut disclosure = Disclosure::default();
+    disclosure.set("database", "version", format!("{} {}", engine.capabilities().product, spool.server));
+    disclosure.set("dbdyno", "version", spool.dbdyno.as_str());
+    disclosure.set("dbdyno", "pack", spool.pack.as_str());
+    spool.settings.iter().for_each(|(name, value)| disclosure.set("settings", name, value.as_str()));
+    let started = |test: Option<&SpooledTest>| test.map(|test| test.started.clone());
+    RunRecord {
+        id: 0,
+        name: None,
+        kind: RunKind::Scripts,
+        provenance: None,
+        target: format!("{} (scripts)", engine.name()),
+        engine: Some(engine.name().into()),
+        suite: "scripts".into(),
+        labels: Default::default(),
+        started_at: started(spool.tests.first()),
+        ended_at: started(spool.tests.last()),
+        status: RunStatus::Finished,
+        version: spool.dbdyno.clone(),
+        command: command.into(),
+        seed: Some(spool.seed),
+        size_gb: Some(spool.size_gb),
+        data_set_id: None,
+        disclosure,
+        own_loop: None,
+        device_sync: None,
+        plan,
+        loads: Vec::new(),
+    }
+}
