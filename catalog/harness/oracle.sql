@@ -43,7 +43,7 @@ as
   v_burst pls_integer := 1;
   v_is_timed boolean := true;
   v_begin timestamp(6) with time zone;
-  v_gone interval day(3) to second(6);
+  v_gone interval day to second;
   v_previous_us number;
   v_before_us number;
   v_elapsed_us number := 0;
@@ -52,7 +52,7 @@ as
   v_counts t_counts;
   v_us number;
   v_bucket pls_integer;
-  v_text varchar2(32767);
+  v_text varchar2(32767) := '';
   {{declare}}
 begin
   v_begin := systimestamp;

@@ -268,7 +268,7 @@ fn every_name_that_groups_and_engines_offer_to_claims_is_used() {
     let file = |path: &str| embedded.iter().find(|file| file.path == path).unwrap();
     let common: BTreeMap<String, toml::Table> = wire::read_toml(file("workloads/common.toml")).unwrap();
     let has = |engine| format!("engines/{engine}.toml");
-    let has = ["postgres", "mariadb", "sqlite", "duckdb"]
+    let has = ["postgres", "mariadb", "sqlite", "duckdb", "oracle"]
         .map(|engine| wire::read_toml::<wire::EngineFile>(file(&has(engine))).unwrap());
     let of_engines = has.iter().flat_map(|file| file.has.keys());
     for name in common.values().flat_map(toml::Table::keys).chain(of_engines) {
@@ -311,13 +311,13 @@ fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
     for (file, message) in [
         (
             "workloads/t/mysql.sql",
-            "'mysql' is not an engine; name the file after one of these: common, duckdb, mariadb, postgres, sqlite",
+            "'mysql' is not an engine; name the file after one of these: common, duckdb, mariadb, oracle, postgres, sqlite",
         ),
         ("workloads/t/postgers.sql", "'postgers' is not an engine; did you mean postgres.sql?"),
         ("datasets/dbdyno/sqllite.sql", "'sqllite' is not an engine; did you mean sqlite.sql?"),
         (
             "harness/common.sql",
-            "'common' is not an engine; name the file after one of these: duckdb, mariadb, postgres, sqlite",
+            "'common' is not an engine; name the file after one of these: duckdb, mariadb, oracle, postgres, sqlite",
         ),
         ("probes/maria.sql", "'maria' is not an engine; did you mean mariadb.sql?"),
     ] {

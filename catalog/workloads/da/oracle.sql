@@ -93,8 +93,8 @@ v_count pls_integer;
 -- Two indexes on the same columns cannot be: those of other jobs than the first have the job's number as a second column. DDL
 -- commits, and waits for it, by itself. FORCE LOGGING of the database would overrule NOLOGGING; the settings disclose it.
 execute immediate 'create index {{prefix}}da_index_' || to_char(p_job) || ' on {{big}} (quantity'
-  || case when p_job > 1 then ', ' || to_char(p_job) end || ')'
-  || case when '{{org}}' like '%-%' then ' local' end
+  || case when p_job > 1 then ', ' || to_char(p_job) else '' end || ')'
+  || case when '{{org}}' like '%-%' then ' local' else '' end
   || case '{{logging}}' when 'no' then ' nologging' else ' logging' end;
 select count(*) into v_count from user_indexes
 where index_name = upper('{{prefix}}da_index_' || to_char(p_job)) and status in ('VALID', 'N/A');

@@ -1,0 +1,137 @@
+// Parses every statement of a file (one JSON object a line: name, text) with ANTLR's grammar of PL/SQL, and mutants of each shape.
+//
+//   node grammar.mjs STATEMENTS.jsonl [MUTANTS_PER_FILE]
+//
+// Prints what is refused, with line and column, and the share of mutants that are. Ends with 1 if a statement is refused, or if fewer
+// than nine of ten mutants of a catalogue file are. Equal texts are parsed once: the grammar is slow.
+import { readFileSync } from "node:fs";
+import { CharStream, CommonTokenStream, PredictionMode } from "antlr4";
+import PlSqlLexer from "@griffithswaite/ts-plsql-parser/antlr/PlSqlLexer.js";
+import PlSqlParser from "@griffithswaite/ts-plsql-parser/antlr/PlSqlParser.js";
+
+const [file, perFile = "10"] = process.argv.slice(2);
+const statements = readFileSync(file, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+
+/** A statement as a script has it: PL/SQL brings its semicolon along. */
+const asScript = (text) => (/^\s*(begin|declare|create (or replace )?(procedure|function))\b/i.test(text) ? `${text}\n/\n` : `${text};\n`);
+
+const silent = { syntaxError() {}, reportAmbiguity() {}, reportAttemptingFullContext() {}, reportContextSensitivity() {} };
+
+function lex(text, listener = silent) {
+  const lexer = new PlSqlLexer(new CharStream(asScript(text)));
+  lexer.removeErrorListeners();
+  lexer.addErrorListener(listener);
+  const tokens = new CommonTokenStream(lexer);
+  tokens.fill();
+  return tokens;
+}
+
+/** Texts with the same kinds of tokens are the same to the grammar. */
+const shape = (text) => lex(text).tokens.filter((token) => token.channel === 0).map((token) => token.type).join(" ");
+
+function parse(text, mode) {
+  let first;
+  const listener = {
+    ...silent,
+    syntaxError(_recognizer, _symbol, line, column, message) {
+      first ??= `${line}:${column} ${message.slice(0, 120)}`;
+    },
+  };
+  const parser = new PlSqlParser(lex(text, listener));
+  parser.removeErrorListeners();
+  parser.addErrorListener(listener);
+  parser._interp.predictionMode = mode;
+  parser.sql_script();
+  return first;
+}
+
+/** The first thing that the grammar refuses in a text, or nothing. The quick way of prediction is sure of what it accepts. */
+const refused = (text) => parse(text, PredictionMode.SLL) && parse(text, PredictionMode.LL);
+
+/** Texts of `execute immediate` that are one literal: statements, too. */
+const inner = (text) => [...text.matchAll(/execute immediate\s+'((?:[^']|'')*)'\s*(?:;|into)/gi)].map((match) => match[1].replaceAll("''", "'"));
+
+/**
+ * The loop of the harness is the same in every routine and long: where another routine has brought it along already, only what a workload
+ * puts into it is parsed, its declarations and its body in a loop. A grammar without context accepts the whole if it accepts the parts.
+ */
+function unframed(text, seen) {
+  const found = text.match(/^(create or replace procedure )\S+(\([\s\S]*v_text varchar2\(32767\) := '';\n)([\s\S]*?)(begin\n  v_begin := [\s\S]*?c_modulus;\n)([\s\S]*?)(    end loop;\n    v_gone := systimestamp[\s\S]*)$/);
+  if (!found) return text;
+  const frame = [found[2], found[4], found[6]].join("");
+  if (!seen.has(frame)) {
+    seen.add(frame);
+    return text;
+  }
+  return `${found[1]}p as\n${found[3]}begin\n  for v_op in 1 .. 2 loop\n${found[5]}  end loop;\nend;\n-- PL/SQL`;
+}
+
+/** Ten ways to break a statement: each takes away or changes one thing that it needs. */
+const MUTATIONS = [
+  (t) => t.replace(/;(?=\s*\n)/, ""),
+  (t) => t.replace(/\bend if\b/, "end"),
+  (t) => t.replace(/\bthen\b/, ""),
+  (t) => t.replace(/\bloop\b/, "lop"),
+  (t) => t.replace(/:=/, ":"),
+  (t) => t.replace(/\(/, ""),
+  (t) => t.replace(/\bfrom\b/, "form"),
+  (t) => t.replace(/,/, ",,"),
+  (t) => t.replace(/\)(?![\s\S]*\))/, ""),
+  (t) => t.replace(/\bwhere\b/, "were ="),
+  (t) => t.replace(/\bas\b\s*\n/, "as as\n"),
+  (t) => t.replace(/\bbegin\b/, ""),
+  (t) => t.replace(/\bset\b/, "sett"),
+  (t) => t.replace(/\bexecute immediate\b/, "execute"),
+  (t) => t.replace(/\bcommit write\b/, "commit werk"),
+  (t) => t.replace(/\bselect\b/, "selct"),
+  (t) => t.replace(/\bvalues\b/, "value s"),
+  (t) => t.replace(/\bcreate\b/, "creat"),
+  (t) => t.replace(/\bupdate\b/, "updte"),
+  (t) => t.replace(/'(?=[^']*$)/, ""),
+];
+
+function mutants(texts, count) {
+  const found = new Set();
+  for (const mutate of MUTATIONS) {
+    if (found.size >= count) break;
+    for (const text of texts) {
+      const mutant = mutate(text);
+      if (mutant !== text && !texts.includes(mutant) && !found.has(mutant)) {
+        found.add(mutant);
+        break;
+      }
+    }
+  }
+  return [...found];
+}
+
+const began = process.cpuUsage().user;
+const seconds = () => `${Math.round((process.cpuUsage().user - began) / 1e6)} s of processor time`;
+const all = statements.flatMap(({ name, file, text }) => [{ name, file, text }, ...inner(text).map((text) => ({ name: `${name}, execute immediate`, file, text }))]);
+const distinct = [...new Map(all.map((statement) => [statement.text, statement])).values()];
+const frames = new Set();
+const parts = distinct.map((statement) => ({ ...statement, text: unframed(statement.text, frames) }));
+const shapes = [...new Map(parts.map((statement) => [shape(statement.text), statement])).values()];
+let failures = 0;
+for (const { name, text } of shapes) {
+  const why = refused(text);
+  if (why) {
+    failures += 1;
+    console.log(`refused: ${name}: ${why}`);
+  }
+}
+console.log(`${all.length} statements, ${distinct.length} different, of ${shapes.length} shapes: ${failures} refused, ${seconds()}`);
+for (const file of [...new Set(shapes.map((statement) => statement.file))].sort()) {
+  // The shortest ones: a mutant is parsed from the beginning.
+  const texts = shapes.filter((statement) => statement.file === file).map((statement) => statement.text).sort((a, b) => a.length - b.length);
+  const broken = mutants(texts, Number(perFile));
+  const passed = broken.filter((text) => !refused(text));
+  if (passed.length * 10 > broken.length) {
+    failures += 1;
+    console.log(`mutants of ${file}: only ${broken.length - passed.length} of ${broken.length} refused; accepted:\n${passed.join("\n---\n")}`);
+  } else {
+    console.log(`mutants of ${file}: ${broken.length - passed.length} of ${broken.length} refused`);
+  }
+}
+console.log(`${seconds()}`);
+process.exit(failures > 0 ? 1 : 0);
