@@ -10,7 +10,7 @@ SLOW = a_port_in_use a_reader_that_went_away a_run_goes_on a_busy_neighbour repe
 # Most of what a test of a server does is waiting for it.
 THREADS = $(shell expr $$(nproc) + 2)
 
-.PHONY: run test test-fast check deps peers
+.PHONY: run test test-fast check deps peers oracle
 
 run:
 	cargo run --release
@@ -33,6 +33,12 @@ check:
 
 deps:
 	./scripts/test-dependencies.sh
+
+# Checks of Oracle's texts without a server of Oracle: the grammar accepts them and refuses mutants, the routines, translated, do on PostgreSQL
+# what its own do. Four minutes; a part of it: make oracle ARGS=routines, ORACLE_FILE=workloads/lgwr make oracle
+oracle:
+	./scripts/oracle-dependencies.sh
+	cargo test --test it -- oracle_sql::$(ARGS) --include-ignored --nocapture
 
 # Interleaved comparisons with pgbench and with bare loops; prints ratios. Takes about ten minutes; a part of it:
 # make peers ARGS="client --jobs 2", make peers ARGS="rows25 commit --jobs 2"; all options: make peers ARGS=--help

@@ -69,6 +69,16 @@ impl Tables<'_> {
         self.tables().map(line).collect::<Vec<_>>().join("\n")
     }
 
+    /// The text of every table, one after the other.
+    pub fn each(&self, text: impl Fn(&Table) -> Result<String>) -> Result<String> {
+        self.tables().map(|table| text(&table)).collect()
+    }
+
+    /// The query of a table's checksum.
+    pub fn checksum(&self, table: &Table) -> Result<String> {
+        self.sql(table, "checksum", &[])
+    }
+
     fn table(&self, table: &TableRef) -> Table {
         Table::of_size(&self.recipe, table, self.export.plan.size_gb, self.export.plan.seed)
     }

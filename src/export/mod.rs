@@ -12,6 +12,7 @@ use crate::error::{Error, Result, quote};
 use crate::model::{Drive, KpmValue, Plan, Selection};
 use crate::sql::{Block, Values, fill, statement, substitute};
 
+mod inside;
 mod load;
 mod spool;
 mod workload;
@@ -63,6 +64,9 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     let set = export.catalog.dataset(dataset::STANDARD)?;
     let definition = Definition::parse(&set.toml, &set.toml_path)?;
     let tables = load::Tables { export, recipe: Recipe::new(export.engine, &definition, set) };
+    if export.block("run").is_ok() {
+        return run_inside(export, &tables);
+    }
     let mut scripts = vec![
         Script::new("create.sql", export.template("schema", &Values::new())?),
         Script::new("load.sql", export.head()? + &tables.load()?),
@@ -74,10 +78,7 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     if export.block("clock").is_ok() {
         scripts.push(Script::new("clock.sql", export.template("clock", &Values::new())?));
     }
-    let exportable = export.plan.selections.iter().filter(|selection| selection.drive == Drive::Database);
-    // Published suites ask for one workload under several codes.
-    let exported: BTreeMap<String, &Selection> =
-        exportable.map(|selection| (directory(selection), selection)).collect();
+    let exported = exported(export);
     for (name, selection) in &exported {
         scripts.extend(workload::scripts(&tables, selection, name)?);
     }
@@ -89,6 +90,30 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
     scripts.push(Script::new("spool.head", export.pack_head(&scripts)));
     scripts.push(Script::new("README.md", readme(export, &tables, &exported)?));
     Ok(scripts)
+}
+
+/// The scripts where the database runs the jobs itself.
+fn run_inside(export: &Export<'_>, tables: &load::Tables<'_>) -> Result<Vec<Script>> {
+    let prefix = Values::from([("prefix".to_string(), export.engine.capabilities().prefix.to_string())]);
+    let exported = exported(export);
+    let load = export.head()? + &tables.load()?;
+    let named: Vec<(String, &Selection)> =
+        exported.iter().map(|(name, selection)| (name.clone(), *selection)).collect();
+    let mut scripts = inside::scripts(tables, &named, &load)?;
+    scripts.extend([
+        Script::new("create.sql", export.head()? + &export.template("schema", &prefix)? + "exit success\n"),
+        Script::new("load.sql", load + "exit success\n"),
+        Script::new("verify.sql", export.head()? + &inside::verify(tables)? + "exit success\n"),
+        Script::new("drop.sql", export.head()? + &tables.drop()? + &export.template("schema-drop", &prefix)?),
+        Script::new("README.md", readme(export, tables, &exported)?),
+    ]);
+    Ok(scripts)
+}
+
+/// The workloads of the database drive by the names of their directories: published suites ask for one under several codes.
+fn exported<'a>(export: &'a Export<'_>) -> BTreeMap<String, &'a Selection> {
+    let exportable = export.plan.selections.iter().filter(|selection| selection.drive == Drive::Database);
+    exportable.map(|selection| (directory(selection), selection)).collect()
 }
 
 /// `TP-LIGHT` or, with chosen parameters, `TP-LIGHT.update_pct-40`: one word without what a shell would touch.
@@ -156,7 +181,8 @@ fn readme(export: &Export<'_>, tables: &load::Tables<'_>, exported: &BTreeMap<St
         ("workloads", workloads.join("\n")),
         ("left_out", if left_out.is_empty() { "nothing".to_string() } else { left_out.join("\n") }),
     ];
-    Ok(fill(export.text("README.md")?, &values.map(|(name, value)| (name.to_string(), value)).into()))
+    let file = if export.block("run").is_ok() { "README-inside.md" } else { "README.md" };
+    Ok(fill(export.text(file)?, &values.map(|(name, value)| (name.to_string(), value)).into()))
 }
 
 fn client_reason(selection: &Selection) -> String {

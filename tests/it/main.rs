@@ -41,6 +41,7 @@ mod network;
 mod one_at_a_time;
 mod open_loop;
 mod oracle;
+mod oracle_sql;
 mod peers;
 mod postgres_versions;
 mod private_server;

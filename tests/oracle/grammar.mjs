@@ -1,6 +1,6 @@
 // Parses every statement of a file (one JSON object a line: name, text) with ANTLR's grammar of PL/SQL, and mutants of each shape.
 //
-//   node grammar.mjs STATEMENTS.jsonl [MUTANTS_PER_FILE]
+//   node grammar.mjs STATEMENTS.jsonl [FILE]      only the texts of one file of the catalogue
 //
 // Prints what is refused, with line and column, and the share of mutants that are. Ends with 1 if a statement is refused, or if fewer
 // than nine of ten mutants of a catalogue file are. Equal texts are parsed once: the grammar is slow.
@@ -9,8 +9,9 @@ import { CharStream, CommonTokenStream, PredictionMode } from "antlr4";
 import PlSqlLexer from "@griffithswaite/ts-plsql-parser/antlr/PlSqlLexer.js";
 import PlSqlParser from "@griffithswaite/ts-plsql-parser/antlr/PlSqlParser.js";
 
-const [file, perFile = "10"] = process.argv.slice(2);
-const statements = readFileSync(file, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+const [file, only] = process.argv.slice(2);
+const MUTANTS = 10;
+const statements = readFileSync(file, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line)).filter((statement) => !only || statement.file === only);
 
 /** A statement as a script has it: PL/SQL brings its semicolon along. */
 const asScript = (text) => (/^\s*(begin|declare|create (or replace )?(procedure|function))\b/i.test(text) ? `${text}\n/\n` : `${text};\n`);
@@ -124,7 +125,7 @@ console.log(`${all.length} statements, ${distinct.length} different, of ${shapes
 for (const file of [...new Set(shapes.map((statement) => statement.file))].sort()) {
   // The shortest ones: a mutant is parsed from the beginning.
   const texts = shapes.filter((statement) => statement.file === file).map((statement) => statement.text).sort((a, b) => a.length - b.length);
-  const broken = mutants(texts, Number(perFile));
+  const broken = mutants(texts, MUTANTS);
   const passed = broken.filter((text) => !refused(text));
   if (passed.length * 10 > broken.length) {
     failures += 1;

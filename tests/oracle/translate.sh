@@ -19,7 +19,7 @@ perl -0pe '
     s/\bauthid current_user\b//g;
     s/\bcommit write (immediate wait|batch nowait)\b/commit/g;
     s/\b(\d+(?:\.\d+)?)[df]\b/$1/g;
-    s/\(select level( - 1)? as (\w+) from dual connect by level <= ((?:[^()]|\((?:[^()]|\([^()]*\))*\))+)\)/(select $2$1 as $2 from generate_series(1, ($3)::integer) as $2)/g;
+    s/\(select level( - 1)? as (\w+) from dual connect by level <= ((?:[^()]|\((?:[^()]|\([^()]*\))*\))+)\)/(select $2::numeric$1 as $2 from generate_series(1, ($3)::integer) as $2)/g;
     s/to_char\(power\(to_number\(v_seed\), 4\), .fm0x+.\)/md5(to_char(v_seed))/g;
     s/\bdbms_random\.value\b/dbms_random.value()/g;
     s/ pctfree 0 nologging//g;
@@ -39,5 +39,8 @@ perl -0pe '
     s/\b(v_counts|v_list|v_from|v_to)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)/$1\[$2\]/g;
     s/\bdbdyno_(small|big|lgwr_\w+|dbwr_\w+|dl_\w+)\b/dbdyno.$1/g;
     s/\bvarchar2\b/varchar/g;
+    s/\bv_(key|id|pool) numeric;/v_$1 bigint;/g;
+    s/(to_date\([^()]*\)) \+ (mod\(h2, 731\))/($1 + $2 * interval \x271 day\x27)/g;
+    s/sum\(booked_on - to_date\(.1970-01-01., .YYYY-MM-DD.\)\)/sum(booked_on::date - date \x271970-01-01\x27)/g;
     s/^(-- |SET |\\set ).*\n//mg;
 ' "$scratch/out.sql"

@@ -91,7 +91,7 @@ select /*+ no_merge(hashes) */ i, 1 + mod(i - 1, floor({{rows}} / 25)), 1 + mod(
 from (select /*+ no_merge(first_hash) */ i, h1, mod(h1 * h1 + i, 2147483647) as h2
       from (select /*+ no_merge(numbers) */ i, mod(i * 1327217885 + 12345 + {{seed}}, 2147483647) as h1
             from (select {{lo}} + (a.n - 1) * 1000 + b.n - 1 as i
-                  from (select level as n from dual connect by level <= ceil(({{hi}} - {{lo}} + 1) / 1000)) a
+                  from (select level as n from dual connect by level <= ceil(({{hi}} - {{lo}} + 1) / 1000.0)) a
                     cross join (select level as n from dual connect by level <= 1000) b) numbers
             where i <= {{hi}}) first_hash) hashes
 
@@ -271,7 +271,7 @@ select /*+ full(t) no_parallel(t) */ count(filler) from {{table}} t where quanti
 
 -- name: lock.take
 -- Keeps other dbdynos out as long as this session lives; 4: it is ours already. DBMS_LOCK must have been granted: without, the
--- statement fails and only a dbdyno with a statement under way is noticed. The lock is the user's, as the tables are.
+-- statement fails and nothing keeps a second dbdyno out. The lock is the user's, as the tables are.
 select case when dbms_lock.request(dbms_utility.get_hash_value('dbdyno ' || user, 0, 1000000000), 6, 0) in (0, 4)
   then 1 else 0 end as taken
 from dual
@@ -283,10 +283,7 @@ from v$lock l join v$session s on s.sid = l.sid
 where l.type = 'UL' and l.lmode = 6 and l.id1 = dbms_utility.get_hash_value('dbdyno ' || user, 0, 1000000000)
 
 -- name: others
--- Sessions of another dbdyno of our user that are at work, once we have the lock.
-select s.sid from v$session s join v$session me on me.sid = sys_context('userenv', 'sid')
-where s.username = user and s.program = me.program and s.status = 'ACTIVE'
-  and (s.machine <> me.machine or s.process <> me.process)
+-- nothing: to see other sessions takes a privilege that a user of its own need not have
 
 -- name: objects.own
 -- Everything that we made: in our user's schema, named by our rule (see src/dataset/clean.rs). A table goes before its cluster.

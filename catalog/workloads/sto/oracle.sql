@@ -102,14 +102,15 @@ v_count number;
 execute immediate 'create table {{prefix}}sto_write_' || to_char(p_job)
   || ' (filler varchar2(1990)) pctfree 0 nologging';
 execute immediate 'insert /*+ append */ into {{prefix}}sto_write_' || to_char(p_job)
-  || ' select rpad(''x'', 1990, ''x'') from (select level as a from dual connect by level <= ceil({{file_mb}} * 1000000 / 2048 / 1000)) p'
+  || ' select rpad(''x'', 1990, ''x'') from (select level as a from dual connect by level <= ceil({{file_mb}} * 1000000.0 / 2048 / 1000)) p'
   || ' cross join (select level as b from dual connect by level <= 1000) q'
   || ' where (a - 1) * 1000 + b <= floor({{file_mb}} * 1000000 / 2048)';
 v_count := sql%rowcount;
 commit write immediate wait;
 execute immediate 'drop table {{prefix}}sto_write_' || to_char(p_job) || ' purge';
 v_rows := v_rows + v_count;
-v_commits := v_commits + 1;
+-- the insert's, and that of the drop, which commits by itself
+v_commits := v_commits + 2;
 
 -- name: STO-ACTIVE.lookup
 select /*+ hash(t) no_result_cache */ * from {{big}} t where id = :id

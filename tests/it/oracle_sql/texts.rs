@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use dbdyno::catalog::Catalog;
 use dbdyno::dataset::{Definition, Recipe, Table};
-use dbdyno::model::{Capabilities, Drive, JobCode, Param, PartPlan, Placeholder, TableRef, Workload};
+use dbdyno::engine;
+use dbdyno::export::{self, Export};
+use dbdyno::model::{AskedRamp, Capabilities, Drive, JobCode, Param, PartPlan, TableRef, Workload};
 use dbdyno::plan::{self, Request};
 
 pub const ENGINE: &str = "oracle";
@@ -20,20 +22,17 @@ pub struct Text {
     pub sql: String,
 }
 
-/// As the engine declares them, whatever features this build has.
+/// As the engine declares them.
 pub fn capabilities() -> Capabilities {
-    Capabilities {
-        placeholder: Placeholder::QuestionNumber,
-        prefix: "dbdyno_",
-        orgs: &["heap", "iot", "hash", "heap-list", "iot-list", "range-list"],
-        ..Capabilities::SERVER
-    }
+    engine::find(ENGINE).unwrap().capabilities()
 }
 
-/// Of all workloads with all values of their parameters, of the data set in every organisation, of the probes.
+/// Of all workloads with all values of their parameters, of the data set in every organisation, of the probes, of the
+/// scripts that are exported.
 pub fn all(catalog: &Catalog) -> BTreeSet<Text> {
     let mut texts: BTreeSet<Text> = catalog.workloads().flat_map(|workload| of_workload(catalog, workload)).collect();
     texts.extend(of_dataset(catalog));
+    texts.extend(of_export(catalog));
     texts.extend(catalog.probes(ENGINE, &[19]).into_iter().map(|block| Text {
         file: "probes".into(),
         name: block.name.clone(),
@@ -45,11 +44,23 @@ pub fn all(catalog: &Catalog) -> BTreeSet<Text> {
 
 /// A workload's parts with these parameters (`ID:name=value,...`), as both drives run them.
 pub fn parts(catalog: &Catalog, selection: &str, drive: Drive, size_gb: f64) -> Vec<PartPlan> {
+    parts_on(ENGINE, capabilities(), catalog, selection, drive, size_gb)
+}
+
+/// The same on any engine; nothing if it cannot run there.
+pub fn parts_on(
+    engine: &str,
+    capabilities: Capabilities,
+    catalog: &Catalog,
+    selection: &str,
+    drive: Drive,
+    size_gb: f64,
+) -> Vec<PartPlan> {
     let request = Request {
         workloads: vec![selection.into()],
         drive: Some(drive),
         size_gb: Some(size_gb),
-        ..Request::new(ENGINE, capabilities(), 2)
+        ..Request::new(engine, capabilities, 2)
     };
     let plan = plan::build(catalog, &request);
     plan.map(|plan| plan.selections.into_iter().flat_map(|selection| selection.parts).collect()).unwrap_or_default()
@@ -73,7 +84,9 @@ fn selections(workload: &Workload) -> Vec<String> {
     let combinations = chosen.fold(vec![Vec::new()], |before, param| {
         let with = |chosen: &Vec<String>| {
             let chosen = chosen.clone();
-            values(param).into_iter().map(move |value| [chosen.clone(), vec![format!("{}={value}", param.name)]].concat())
+            values(param)
+                .into_iter()
+                .map(move |value| [chosen.clone(), vec![format!("{}={value}", param.name)]].concat())
         };
         before.iter().flat_map(with).collect()
     });
@@ -99,7 +112,7 @@ fn of_part(part: &PartPlan, selection: &str, group: &str) -> Vec<Text> {
         JobCode::Bulk { .. } => {}
     }
     let file = format!("workloads/{}", group.to_lowercase());
-    let text = |sql: String| Text { file: file.clone(), name: selection.into(), sql: sql.replace("{{jobs}}", "4").replace('?', ":b") };
+    let text = |sql: String| Text { file: file.clone(), name: selection.into(), sql: sql.replace("{{jobs}}", "4") };
     texts.into_iter().map(text).collect()
 }
 
@@ -109,24 +122,70 @@ fn of_dataset(catalog: &Catalog) -> Vec<Text> {
     let definition = Definition::parse(&set.toml, &set.toml_path).unwrap();
     let recipe = Recipe { engine: ENGINE, capabilities: capabilities(), definition: &definition, blocks: &set.blocks };
     let orgs = capabilities().orgs;
-    let tables = ["small", "big"].into_iter().flat_map(|kind| {
-        orgs.iter().map(move |org| TableRef { kind: kind.into(), org: Some((*org).to_string()) })
-    });
+    let tables = ["small", "big"]
+        .into_iter()
+        .flat_map(|kind| orgs.iter().map(move |org| TableRef { kind: kind.into(), org: Some((*org).to_string()) }));
     tables.flat_map(|table| of_table(&recipe, &Table::of_size(&recipe, &table, SIZE_GB, 42))).collect()
 }
 
 fn of_table(recipe: &Recipe<'_>, table: &Table) -> Vec<Text> {
     let mut values = table.values(recipe);
     let given = [
-        ("lo", "1"), ("hi", "1000"), ("words", "srv|tp|w"), ("data_set_id", "0"), ("checksum", "0"), ("table_bytes", "0"),
-        ("index_bytes", "0"), ("loaded_at", "now"),
+        ("lo", "1"),
+        ("hi", "1000"),
+        ("words", "srv|tp|w"),
+        ("data_set_id", "0"),
+        ("checksum", "0"),
+        ("table_bytes", "0"),
+        ("index_bytes", "0"),
+        ("loaded_at", "now"),
     ];
     values.extend(given.map(|(name, value)| (name.to_string(), value.to_string())));
     values.insert("row_select".into(), recipe.sql("row-select", &values).unwrap().unwrap());
-    let own = |name: &&String| !name.contains('.') || !recipe.capabilities.orgs.iter().any(|org| name.ends_with(&format!(".{org}")));
+    let own = |name: &&String| {
+        !name.contains('.') || !recipe.capabilities.orgs.iter().any(|org| name.ends_with(&format!(".{org}")))
+    };
     let names: Vec<String> = recipe.names("").into_iter().filter(|name| name != "columns").collect();
     let create = format!("create.{}", table.org);
     let names = names.iter().filter(own).chain([&create]);
-    let text = |name: &String| Some(Text { file: "datasets".into(), name: format!("{name} {}", table.name), sql: recipe.sql(name, &values).unwrap()? });
+    let text = |name: &String| {
+        Some(Text {
+            file: "datasets".into(),
+            name: format!("{name} {}", table.name),
+            sql: recipe.sql(name, &values).unwrap()?,
+        })
+    };
     names.filter_map(text).collect()
+}
+
+/// What `export-sql oracle` writes of every workload, statement by statement.
+fn of_export(catalog: &Catalog) -> Vec<Text> {
+    let workloads = catalog.workloads().map(|workload| workload.id.clone()).collect();
+    let jobs = Some(AskedRamp::of(1));
+    let request = Request { workloads, jobs, size_gb: Some(SIZE_GB), ..Request::new(ENGINE, capabilities(), 2) };
+    let plan = plan::build(catalog, &request).unwrap();
+    let engine = engine::find(ENGINE).unwrap();
+    let scripts =
+        export::scripts(&Export { catalog, engine, plan: &plan, command: "export-sql oracle".into() }).unwrap();
+    scripts
+        .iter()
+        .filter(|script| script.path.ends_with(".sql"))
+        .flat_map(|script| of_script(&script.path, &script.text))
+        .collect()
+}
+
+/// The statements of a script: what stands between lines of a slash, without the client's own commands before them.
+fn of_script(path: &str, text: &str) -> Vec<Text> {
+    let text = ["&jobs", "&1", "&2", "&3"].iter().fold(text.to_string(), |text, mark| text.replace(mark, "4"));
+    let statement = |chunk: &str| {
+        let lines: Vec<&str> = chunk.lines().skip_while(|line| is_command(line)).collect();
+        let sql = lines.join("\n");
+        Text { file: "export".into(), name: path.to_string(), sql }
+    };
+    text.split("\n/\n").map(statement).filter(|text| !text.sql.trim().is_empty()).collect()
+}
+
+fn is_command(line: &str) -> bool {
+    let commands = ["whenever", "set", "column", "prompt", "spool", "variable", "exit", "alter session set nls", "--"];
+    line.trim().is_empty() || commands.iter().any(|command| line.starts_with(command))
 }

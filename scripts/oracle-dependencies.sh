@@ -1,0 +1,32 @@
+#!/bin/sh
+# Installs what `make oracle` needs, only what is missing: ANTLR's grammar of PL/SQL as a parser for Node, into the cache directory of dbdyno
+# with the user's own npm; ora2pg, orafce and plpgsql_check through the system's package manager.
+set -eu
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+install() {
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "oracle-dependencies: $1 not found; install it with your package manager" >&2
+        exit 1
+    fi
+    as_root apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+}
+
+command -v npm >/dev/null 2>&1 || install npm
+cache=${XDG_CACHE_HOME:-$([ "$(id -u)" = 0 ] && echo /var/cache || echo "$HOME/.cache")}/dbdyno
+parser=$cache/plsql-parser
+if [ ! -d "$parser/node_modules/antlr4" ]; then
+    mkdir -p "$parser"
+    npm install --prefix "$parser" --no-save --no-audit --no-fund --loglevel=error \
+        @griffithswaite/ts-plsql-parser@1.1.1 antlr4@4.13.0
+fi
+command -v ora2pg >/dev/null 2>&1 || install ora2pg
+for dir in /usr/share/postgresql/*/extension; do
+    version=$(basename "$(dirname "$dir")")
+    [ -e "$dir/orafce.control" ] && [ -e "$dir/plpgsql_check.control" ] \
+        || install "postgresql-$version-orafce" "postgresql-$version-plpgsql-check"
+done

@@ -1,0 +1,108 @@
+//! Scripts for a database that runs the jobs itself: one per workload, which the database's own client reads. Engines whose file in
+//! `catalog/export/` has a block `run` are exported so.
+
+use sha2::{Digest, Sha256};
+
+use crate::dataset::{Checksum, Table};
+use crate::error::Result;
+use crate::model::{JobCode, PartPlan, Selection};
+use crate::sql::{Values, fill};
+
+use super::load::Tables;
+use super::{Export, Script};
+
+/// What stands for the number of jobs until the client fills it in.
+const JOBS: &str = "&jobs";
+
+/// The scripts of every workload; the heads of their results name the pack by a hash over what they have in common.
+pub(super) fn scripts(tables: &Tables<'_>, exported: &[(String, &Selection)], load: &str) -> Result<Vec<Script>> {
+    let pack = tables.export.pack_head(load, exported);
+    let script = |(name, selection): &(String, &Selection)| {
+        Ok(Script::new(format!("workloads/{name}.sql"), workload(tables, selection, name, &pack)?))
+    };
+    exported.iter().map(script).collect()
+}
+
+fn workload(tables: &Tables<'_>, selection: &Selection, name: &str, pack: &str) -> Result<String> {
+    let export = tables.export;
+    let (mut setup, mut teardown, mut parts) = (String::new(), String::new(), String::new());
+    for (at, part) in selection.parts.iter().enumerate() {
+        setup += &statements(export, &part.setup_sql())?;
+        teardown += &statements(export, &part.teardown_sql())?;
+        parts += &procedure(export, part, at + 1)?;
+    }
+    let warm = selection.tables.iter().filter(|table| selection.workload.warm.contains(&table.kind));
+    for table in warm {
+        setup += &tables.warm(table)?;
+    }
+    let values = [
+        ("prefix", export.engine.capabilities().prefix.to_string()),
+        ("name", name.to_string()),
+        ("parts", selection.parts.len().to_string()),
+        ("setup", setup),
+        ("teardown", teardown),
+        ("part_procedures", parts),
+        ("spool_head", prompts(pack)),
+        ("test_head", prompts(&export.test_head(selection, name))),
+    ];
+    let values = values.map(|(name, value)| (name.to_string(), value)).into();
+    Ok(export.head()? + &export.template("run", &values)?)
+}
+
+/// The procedure that one job of a part is; nothing for a part without a routine.
+fn procedure(export: &Export<'_>, part: &PartPlan, number: usize) -> Result<String> {
+    let JobCode::Routine(routine) = &part.code else { return Ok(String::new()) };
+    let run = |sql: &String| format!("  execute immediate '{}';", sql.replace('\'', "''"));
+    let values = [
+        ("prefix", export.engine.capabilities().prefix.to_string()),
+        ("part", number.to_string()),
+        ("routine", routine.name.clone()),
+        ("session", part.session.iter().map(run).collect::<Vec<_>>().join("\n")),
+    ];
+    export.template("part", &values.map(|(name, value)| (name.to_string(), value)).into())
+}
+
+fn statements(export: &Export<'_>, statements: &[String]) -> Result<String> {
+    let open = Values::from([("jobs".to_string(), JOBS.to_string())]);
+    statements.iter().map(|sql| export.statement(&fill(sql, &open))).collect()
+}
+
+/// Lines that the client prints as they are.
+fn prompts(lines: &str) -> String {
+    lines.lines().map(|line| format!("prompt {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Holds the rows of every table against the row function.
+pub(super) fn verify(tables: &Tables<'_>) -> Result<String> {
+    let one = |table: &Table| -> Result<String> {
+        let expected = Checksum::of_table(table.rows, 4).to_string();
+        let found =
+            expected.split(' ').filter_map(|sum| sum.split_once('=')).map(|(name, _)| format!("'{name}=' || {name}"));
+        let values = [
+            ("table", table.full_name(&tables.recipe)),
+            ("checksum", tables.checksum(table)?),
+            ("found", found.collect::<Vec<_>>().join(" || ' ' || ")),
+            ("expected", expected),
+        ];
+        tables.export.template("verify", &values.map(|(name, value)| (name.to_string(), value)).into())
+    };
+    tables.each(one)
+}
+
+impl Export<'_> {
+    fn pack_head(&self, load: &str, exported: &[(String, &Selection)]) -> String {
+        let mut hash = Sha256::new();
+        hash.update(load);
+        exported.iter().for_each(|(name, selection)| hash.update(format!("{name} {}\n", selection.hash)));
+        let pack: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let (version, engine, plan) = (env!("CARGO_PKG_VERSION"), self.engine.name(), self.plan);
+        let (size_gb, seed) = (plan.size_gb, plan.seed);
+        format!("dbdyno-spool 1\npack {pack}\ndbdyno {version}\nengine {engine}\nsize_gb {size_gb}\nseed {seed}\n")
+    }
+
+    fn test_head(&self, selection: &Selection, name: &str) -> String {
+        let mut head = format!("test {name}\nworkload {}\n", selection.workload.id);
+        selection.chosen.iter().for_each(|(name, value)| head += &format!("param {name} {value}\n"));
+        head + &format!("hash {}\n", selection.hash)
+    }
+}
