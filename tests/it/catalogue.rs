@@ -107,7 +107,7 @@ fn whatever_commits_claims_that_its_commits_were_waited_for() {
             ("mariadb", "wal_syncs", "jobs"),
             ("sqlite", "os_disk_flushes", "2 * jobs"),
         ] {
-            if !claims(workload, engine, syncs, max) {
+            if !workload.unsupported.contains_key(engine) && !claims(workload, engine, syncs, max) {
                 missed.push(format!("{} on {engine}: commits per {syncs}", workload.id));
             }
         }

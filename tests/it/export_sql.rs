@@ -225,7 +225,7 @@ setup = ["drop-notes", "create-notes"]
 session = ["setting"]
 teardown = ["drop-notes"]
 undrivable.client = "it is about the routine"
-unsupported = { postgres = "not its test", sqlite = "not its test" }
+unsupported = { postgres = "not its test", sqlite = "not its test", oracle = "not its test" }
 "#;
 #[cfg(feature = "mariadb")]
 const OWN_SQL: &str = "\

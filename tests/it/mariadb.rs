@@ -62,7 +62,7 @@ fn catalogue(desk: &Desk) -> PathBuf {
     let folder = desk.path("own/workloads/own");
     std::fs::create_dir_all(&folder).unwrap();
     // Only MariaDB has the blocks.
-    let others = "unsupported = { postgres = \"not its test\", sqlite = \"not its test\" }\nrevision = 1";
+    let others = "unsupported = { postgres = \"not its test\", sqlite = \"not its test\", oracle = \"not its test\" }\nrevision = 1";
     std::fs::write(folder.join("group.toml"), GROUP.replace("revision = 1", others)).unwrap();
     std::fs::write(folder.join("common.sql"), COMMON).unwrap();
     std::fs::write(folder.join("mariadb.sql"), MARIADB).unwrap();

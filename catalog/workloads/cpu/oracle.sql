@@ -115,10 +115,9 @@ v_x number;
 v_a number;
 v_b number;
 v_c number;
-v_total number;
+v_total number := 0;
 
 -- name: CPU-NUMBER.body
-v_total := 0;
 for v_pass in 1 .. 100 loop
   {{advance}}
   v_x := v_seed;
@@ -177,10 +176,9 @@ v_x binary_double;
 v_a binary_double;
 v_b binary_double;
 v_c binary_double;
-v_total binary_double;
+v_total binary_double := 0;
 
 -- name: CPU-DOUBLE.body
-v_total := 0d;
 for v_pass in 1 .. 100 loop
   {{advance}}
   v_x := v_seed;
@@ -216,12 +214,11 @@ v_p5 pls_integer;
 v_p6 pls_integer;
 v_l3 pls_integer;
 v_l5 pls_integer;
-v_total pls_integer;
+v_total pls_integer := 0;
 
 -- name: CPU-STRING.body
 -- The operations are counted in postgres.sql. PL/SQL has no md5 that everybody may call: the random string is the fourth power of
 -- the generator's state, less than 16^31, as 32 hexadecimal digits.
-v_total := 0;
 for v_pass in 1 .. 100 loop
   {{advance}}
   v_r := to_char(power(to_number(v_seed), 4), 'fm0xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx');

@@ -103,7 +103,7 @@ fn values(param: &Param) -> Vec<String> {
 }
 
 fn of_part(part: &PartPlan, selection: &str, group: &str) -> Vec<Text> {
-    let mut texts = vec![part.setup_sql(), part.teardown_sql(), part.session.clone()].concat();
+    let mut texts = [part.setup_sql(), part.teardown_sql(), part.session.clone()].concat();
     match &part.code {
         JobCode::Routine(routine) => texts.push(routine.call.sql.clone()),
         JobCode::Client { branches, .. } => {
