@@ -1,7 +1,7 @@
 //! Scripts for a database that runs the jobs itself: one per workload, which the database's own client reads. Engines whose file in
 //! `catalog/export/` has a block `run` are exported so.
 
-use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 use crate::dataset::{Checksum, Table};
 use crate::error::Result;
@@ -14,10 +14,14 @@ use super::{Export, Script};
 /// What stands for the number of jobs until the client fills it in.
 const JOBS: &str = "&jobs";
 
-/// The scripts of every workload; the heads of their results name the pack by a hash over what they have in common.
-pub(super) fn scripts(tables: &Tables<'_>, exported: &[(String, &Selection)], load: &str) -> Result<Vec<Script>> {
-    let pack = tables.export.pack_head(load, exported);
-    let script = |(name, selection): &(String, &Selection)| {
+/// The scripts of every workload; the heads of their results name the pack by what they have in common.
+pub(super) fn scripts(
+    tables: &Tables<'_>,
+    exported: &BTreeMap<String, &Selection>,
+    common: &[Script],
+) -> Result<Vec<Script>> {
+    let pack = tables.export.pack_head(common);
+    let script = |(name, selection): (&String, &&Selection)| {
         Ok(Script::new(format!("workloads/{name}.sql"), workload(tables, selection, name, &pack)?))
     };
     exported.iter().map(script).collect()
@@ -87,22 +91,4 @@ pub(super) fn verify(tables: &Tables<'_>) -> Result<String> {
         tables.export.template("verify", &values.map(|(name, value)| (name.to_string(), value)).into())
     };
     tables.each(one)
-}
-
-impl Export<'_> {
-    fn pack_head(&self, load: &str, exported: &[(String, &Selection)]) -> String {
-        let mut hash = Sha256::new();
-        hash.update(load);
-        exported.iter().for_each(|(name, selection)| hash.update(format!("{name} {}\n", selection.hash)));
-        let pack: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let (version, engine, plan) = (env!("CARGO_PKG_VERSION"), self.engine.name(), self.plan);
-        let (size_gb, seed) = (plan.size_gb, plan.seed);
-        format!("dbdyno-spool 1\npack {pack}\ndbdyno {version}\nengine {engine}\nsize_gb {size_gb}\nseed {seed}\n")
-    }
-
-    fn test_head(&self, selection: &Selection, name: &str) -> String {
-        let mut head = format!("test {name}\nworkload {}\n", selection.workload.id);
-        selection.chosen.iter().for_each(|(name, value)| head += &format!("param {name} {value}\n"));
-        head + &format!("hash {}\n", selection.hash)
-    }
 }

@@ -96,17 +96,14 @@ pub fn scripts(export: &Export<'_>) -> Result<Vec<Script>> {
 fn run_inside(export: &Export<'_>, tables: &load::Tables<'_>) -> Result<Vec<Script>> {
     let prefix = Values::from([("prefix".to_string(), export.engine.capabilities().prefix.to_string())]);
     let exported = exported(export);
-    let load = export.head()? + &tables.load()?;
-    let named: Vec<(String, &Selection)> =
-        exported.iter().map(|(name, selection)| (name.clone(), *selection)).collect();
-    let mut scripts = inside::scripts(tables, &named, &load)?;
-    scripts.extend([
+    let mut scripts = vec![
         Script::new("create.sql", export.head()? + &export.template("schema", &prefix)? + "exit success\n"),
-        Script::new("load.sql", load + "exit success\n"),
+        Script::new("load.sql", export.head()? + &tables.load()? + "exit success\n"),
         Script::new("verify.sql", export.head()? + &inside::verify(tables)? + "exit success\n"),
         Script::new("drop.sql", export.head()? + &tables.drop()? + &export.template("schema-drop", &prefix)?),
-        Script::new("README.md", readme(export, tables, &exported)?),
-    ]);
+    ];
+    scripts.extend(inside::scripts(tables, &exported, &scripts)?);
+    scripts.push(Script::new("README.md", readme(export, tables, &exported)?));
     Ok(scripts)
 }
 
