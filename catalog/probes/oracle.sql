@@ -1,7 +1,7 @@
 -- Counters and settings of Oracle 19c and later under the standard names of docs/counters.md. Statistic names may change with a
--- release: one that is not there gives null, an absent counter. Nothing here is of the Diagnostics Pack (no v$active_session_history,
--- no dba_hist_*, no AWR): these views are free in every edition. They need SELECT on them or SELECT_CATALOG_ROLE. On a cluster gv$
--- adds up all instances. Written against the documentation, not run on a server of Oracle by us.
+-- release: one that is not there gives null, an absent counter. Nothing but the blocks repository.awr is of the Diagnostics Pack (no
+-- v$active_session_history, no dba_hist_*), and these run only with --awr: the other views are free in every edition. They need SELECT
+-- on them or SELECT_CATALOG_ROLE. On a cluster gv$ adds up all instances. Written against the documentation, not run on a server of Oracle by us.
 
 -- name: version
 select version_full from product_component_version where rownum = 1
@@ -126,3 +126,26 @@ where parameter in ('Partitioning', 'Advanced Compression', 'In-Memory Column St
 -- name: settings.connection
 -- how this connection, and so those of the jobs, travels
 select 'network_protocol' as name, sys_context('userenv', 'network_protocol') as value from dual
+
+-- name: repository.awr
+-- 'run --awr' only: it states that the Diagnostics Pack is licensed
+begin
+  dbms_workload_repository.create_snapshot;
+end;
+-- PL/SQL
+
+-- name: repository.awr.last
+select to_char(max(snap_id)) as snap_id from dba_hist_snapshot where instance_number = sys_context('userenv', 'instance')
+
+-- name: repository.awr.licence
+select 'Diagnostics Pack' as pack from dual
+
+-- name: repository.statspack
+-- 'run --statspack' only
+begin
+  perfstat.statspack.snap;
+end;
+-- PL/SQL
+
+-- name: repository.statspack.last
+select to_char(max(snap_id)) as snap_id from perfstat.stats$snapshot where instance_number = sys_context('userenv', 'instance')
