@@ -109,7 +109,7 @@ fn of_network(kind: &ErrorKind, error: &Error, address: &str) -> EngineError {
         kind if is_of_wallet(kind) => EngineError::new(ErrorClass::Usage, why)
             .advised("a wallet is a directory with ewallet.pem (convert a .p12: openssl pkcs12 -in ewallet.p12 -out ewallet.pem)"),
         ErrorKind::NoConfigDir | ErrorKind::TnsAliasNotFound(..) => {
-            EngineError::new(ErrorClass::Usage, format!("{} is no name in tnsnames.ora ({why})", quote(address)))
+            EngineError::new(ErrorClass::Usage, format!("{} is not a name in tnsnames.ora ({why})", quote(address)))
                 .advised("set TNS_ADMIN to the directory of tnsnames.ora, or write oracle://user@host:port/service")
         }
         _ => EngineError::new(ErrorClass::Usage, why),
