@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use dbdyno::engine::{self, Database};
 use dbdyno::error::Result;
 use dbdyno::model::rows::{RowFunction, table_rows};
 use dbdyno::model::{AskedRamp, BoundStatement, Drive, JobCode, Selection, TestSpec};
@@ -23,6 +24,12 @@ pub fn lookup(lab: &Lab, params: &str, drive: Drive, seconds: f64) -> Result<Sel
 
 /// A workload of the catalogue, `id` with parameters as on the command line.
 pub fn workload(lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selection> {
+    workload_of(lab.engine.name(), lab, id, drive, seconds)
+}
+
+/// The same as another engine runs it.
+pub fn workload_of(engine: &str, lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selection> {
+    let engine = engine::find(engine).ok_or_else(|| failed(engine, "is not compiled in"))?;
     let request = plan::Request {
         workloads: vec![id.to_owned()],
         jobs: Some(AskedRamp::of(1)),
@@ -31,7 +38,7 @@ pub fn workload(lab: &Lab, id: &str, drive: Drive, seconds: f64) -> Result<Selec
         duration_s: Some(seconds),
         size_gb: Some(LOOKUP_GB),
         seed: SEED,
-        ..plan::Request::new(lab.engine.name(), lab.engine.capabilities(), 1)
+        ..plan::Request::new(engine.name(), engine.capabilities(), 1)
     };
     let selections = plan::build(&lab.catalog, &request)?.selections;
     selections.into_iter().next().ok_or_else(|| failed(id, "is not in the plan"))
@@ -47,7 +54,12 @@ pub fn statement(selection: &Selection) -> Result<&BoundStatement> {
 
 /// Runs the selection at `jobs` jobs: ops per second in the window.
 pub fn run(lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
-    run_probed(lab, selection, jobs, &mut |_| Default::default(), None)
+    run_on(lab.database.as_ref(), lab, selection, jobs)
+}
+
+/// The same on another database, as if it had the lab's rows.
+pub fn run_on(database: &dyn Database, lab: &Lab, selection: &Selection, jobs: u32) -> Result<Done> {
+    measure(database, lab, selection, jobs, &mut |_| Default::default(), None)
 }
 
 /// The same beside these probes and this sampler of the sessions.
@@ -58,8 +70,19 @@ pub fn run_probed(
     probes: &mut ReadProbes<'_>,
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<Done> {
+    measure(lab.database.as_ref(), lab, selection, jobs, probes, sessions)
+}
+
+fn measure(
+    database: &dyn Database,
+    lab: &Lab,
+    selection: &Selection,
+    jobs: u32,
+    probes: &mut ReadProbes<'_>,
+    sessions: Option<&Mutex<dyn SessionSource>>,
+) -> Result<Done> {
     let context = TestContext {
-        database: lab.database.as_ref(),
+        database,
         facts: &lab.loaded.facts_for(&[]),
         rows: RowFunction { table_rows: table_rows("small", LOOKUP_GB), seed: SEED },
         seed: SEED,

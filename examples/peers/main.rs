@@ -14,6 +14,7 @@ mod bare_sqlite;
 mod barest_routine;
 mod commit;
 mod drive;
+mod driver;
 mod interrupt;
 mod lab;
 mod load;
@@ -25,6 +26,9 @@ mod pgbench;
 mod sysbench;
 mod table;
 mod tls;
+#[path = "../../tests/it/ttc.rs"]
+#[allow(dead_code)] // the tests need more of it
+mod ttc;
 
 use lab::Lab;
 use pairs::{Outcome, Rules};
@@ -87,6 +91,8 @@ enum What {
     Mariadb,
     /// Our load of MariaDB against sysbench prepare
     MariadbLoad,
+    /// Oracle's driver on a stub that answers at once beside our MariaDB client: the client's processor time
+    Driver,
 }
 
 impl What {
@@ -97,8 +103,11 @@ impl What {
     fn is_against_pgbench(self) -> bool {
         self.is_on_postgres() && !matches!(self, What::Harness | What::OwnCost | What::Monitor)
     }
-    /// Needs the private MariaDB server, and sysbench.
+    /// Needs the private MariaDB server.
     fn is_on_mariadb(self) -> bool {
+        self.is_against_sysbench() || self == What::Driver
+    }
+    fn is_against_sysbench(self) -> bool {
         matches!(self, What::Mariadb | What::MariadbLoad)
     }
 }
@@ -111,6 +120,9 @@ struct Measured {
 }
 
 fn main() -> ExitCode {
+    if driver::was_stub() {
+        return ExitCode::SUCCESS;
+    }
     match run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -122,7 +134,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<()> {
     interrupt::listen()?;
-    if args.wants_any(What::is_on_mariadb) {
+    if args.wants_any(What::is_against_sysbench) {
         sysbench::check()?;
     }
     let directory = lab::directory(args.data_dir.as_deref())?;
@@ -208,6 +220,9 @@ fn on_postgres(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()
 }
 
 fn on_mariadb(args: &Args, lab: &Lab, outcomes: &mut Vec<Outcome>) -> Result<()> {
+    if args.wants(What::Driver) {
+        outcomes.push(driver::compare(lab, &args.rules(args.pairs, lab.server_pid()), args.seconds)?);
+    }
     if args.wants(What::Mariadb) {
         let rules = args.rules(args.pairs, lab.server_pid());
         sysbench::lookups(lab, &rules, &args.jobs, args.seconds, outcomes)?;

@@ -59,6 +59,7 @@ pub struct Processor {
     us: fn(&Half) -> Option<f64>,
 }
 
+pub const CLIENT: Processor = Processor { whose: "the client", us: |half| half.client_us };
 pub const SERVER: Processor = Processor { whose: "the server", us: |half| half.server_us };
 pub const CLIENT_AND_SERVER: Processor =
     Processor { whose: "client and server", us: |half| Some(half.client_us? + half.server_us?) };

@@ -229,17 +229,19 @@ fn load(database: &dyn Database, progress: &mut dyn FnMut(u64) -> bool) -> Resul
 }
 
 /// Hands out slices of so many ops; keeps what comes back.
-struct Script {
+pub struct Script {
     slices: Vec<u64>,
-    tallies: Vec<Tally>,
-    failed: Vec<ErrorClass>,
+    pub tallies: Vec<Tally>,
+    pub failed: Vec<ErrorClass>,
+    /// After an error.
+    pub goes_on: bool,
     counters: Counters,
 }
 
 impl Script {
-    fn new(slices: &[u64]) -> Self {
+    pub fn new(slices: &[u64]) -> Self {
         let slices = slices.iter().rev().copied().collect();
-        Script { slices, tallies: vec![], failed: vec![], counters: Counters::default() }
+        Script { slices, tallies: vec![], failed: vec![], goes_on: false, counters: Counters::default() }
     }
 }
 
@@ -256,21 +258,21 @@ impl Pacer for Script {
     }
     fn op_failed(&mut self, error: &EngineError) -> AfterError {
         self.failed.push(error.class);
-        AfterError::Stop
+        if self.goes_on { AfterError::GoOn } else { AfterError::Stop }
     }
     fn session_counters(&mut self, counters: Counters) {
         self.counters = counters;
     }
 }
 
-fn client(sql: &str, commit: Commit) -> JobCode {
+pub fn client(sql: &str, commit: Commit) -> JobCode {
     let step = BoundStatement { name: "step".into(), sql: sql.into(), binds: vec!["id".into()] };
     let branches = vec![Branch { upto: 100.0, commit, statements: vec![step], times: 1 }];
     let binds = BTreeMap::from([("id".to_string(), Bind::Random(Expr("rows".into())))]);
     JobCode::Client { branches, binds, shared_read: false }
 }
 
-fn run(database: &dyn Database, code: &JobCode, job: u32, script: &mut Script) -> Result<(), EngineError> {
+pub fn run(database: &dyn Database, code: &JobCode, job: u32, script: &mut Script) -> Result<(), EngineError> {
     let facts = Facts::from([("rows".into(), 16_000.0)]);
     database.run_job(
         &JobOrder { job, jobs: 2, code, session: &[], seed: 1, facts: &facts, rows: ROWS, wire: Default::default() },

@@ -68,6 +68,7 @@ mod suites;
 mod summaries;
 mod support;
 mod tls;
+mod ttc;
 mod verify;
 mod waits;
 mod workbook;

@@ -4,16 +4,20 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use dbdyno::engine::{self, Access, ConnectTo, Database, ErrorClass, RowLoad, Session, Version};
-use dbdyno::model::Target;
 use dbdyno::model::rows::RowFunction;
+use dbdyno::model::{BoundStatement, Commit, JobCode, Routine, Target};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::cli_existing::SECRET;
+use crate::engine_contract::{Script, client, run};
 use crate::support::{Desk, Done, directory};
+use crate::ttc::{Answer, Value, serve};
 
 /// Type of the packet by which a listener refuses (first byte after length and checksum).
 const REFUSE: u8 = 4;
@@ -133,6 +137,141 @@ fn a_password_is_asked_for_and_never_taken_from_the_arguments() {
     desk.run("clean oracle://ann@db.invalid/sales").fails(3, &["wants a password for user 'ann'", "ORACLE_PWD"]);
     desk.run(&format!("clean oracle://ann:{SECRET}@db/sales")).fails(2, &["password", "ORACLE_PWD"]);
     desk.run("run oracle").fails(2, &["only reached as an existing server", "oracle://user@host"]);
+}
+
+/// What a server tells at the beginning: who we are, what we may do.
+fn of_the_beginning(sql: &str) -> Option<Answer> {
+    let rows = |columns: &[&'static str], rows: &[&[&str]]| {
+        let rows = rows.iter().map(|row| row.iter().map(|text| Value::from(*text)).collect()).collect();
+        Some(Answer::Rows { columns: columns.to_vec(), rows })
+    };
+    match sql {
+        sql if sql.contains("open_mode") => rows(&["NAME", "ROLE", "OPEN_MODE"], &[&["ANN", "PRIMARY", "READ WRITE"]]),
+        sql if sql.contains("session_privs") => {
+            rows(&["NAME"], &[&["CREATE TABLE"], &["UNLIMITED TABLESPACE"], &["CREATE PROCEDURE"], &["CREATE CLUSTER"]])
+        }
+        sql if sql.contains("v$option") => Some(Answer::scalar("TRUE")),
+        sql if sql.contains("'instance'") => Some(Answer::scalar("1")),
+        sql if sql.starts_with("alter session") => Some(Answer::Changed(0)),
+        _ => None,
+    }
+}
+
+/// An open database whose statements are answered by `answer`, but for those of the beginning.
+fn open(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Box<dyn Database> {
+    let port = serve(move |sql| of_the_beginning(sql).unwrap_or_else(|| answer(sql)));
+    let url = format!("oracle://ann@127.0.0.1:{port}/sales");
+    let target = Target::Existing { engine: "oracle".into(), url: url.clone() };
+    let password = Some(SECRET.into());
+    let connect = ConnectTo { target, file: None, url: Some(url), password, settings: Default::default() };
+    engine::find("oracle").unwrap().open(&connect, Access::Provision).unwrap()
+}
+
+#[test]
+fn a_session_reads_rows_and_names_errors_by_class() {
+    let database = open(|sql| match sql {
+        "select wide from t" => Answer::Rows {
+            columns: vec!["A", "WIDE"],
+            rows: vec![vec!["".into(), Value::Text("x".repeat(3000))], vec!["2".into(); 2]],
+        },
+        "update t set a = 1" => Answer::Changed(300),
+        "deadlock" => Answer::Error(60, "deadlock detected while waiting for resource"),
+        "no table" => Answer::Error(942, "table or view does not exist"),
+        "commit" | "rollback" => Answer::Changed(0),
+        _ => panic!("{sql} is not expected"),
+    });
+    assert_eq!((database.version(), database.lacking_drive()), (Version(vec![19, 0, 0, 0, 0]), None));
+    let mut session = database.session().unwrap();
+    let rows = session.query("select wide from t", &[]).unwrap();
+    assert_eq!((rows.get(0, "a"), rows.get(0, "wide").map(str::len), rows.get(1, "a")), (None, Some(3000), Some("2")));
+    assert_eq!(session.execute("update t set a = 1").unwrap(), 300);
+    for (sql, class, code) in
+        [("deadlock", ErrorClass::Deadlock, "ORA-00060"), ("no table", ErrorClass::Statement, "ORA-00942")]
+    {
+        let error = session.execute(sql).unwrap_err();
+        assert!(error.class == class && error.code.as_deref() == Some(code), "{error:?}");
+    }
+}
+
+#[test]
+fn a_routine_that_was_created_with_errors_is_not_taken() {
+    let database = open(|sql| {
+        let is_wrong = sql.contains("upper('dbdyno_wrong')");
+        let error = || vec![Value::Number(3), Value::Number(5), "PLS-00201: identifier 'X' must be declared".into()];
+        match sql {
+            sql if sql.contains("user_errors") => {
+                let rows = if is_wrong { vec![error()] } else { Vec::new() };
+                Answer::Rows { columns: vec!["LINE", "POSITION", "TEXT"], rows }
+            }
+            _ => Answer::Changed(0),
+        }
+    });
+    let mut session = database.session().unwrap();
+    let create = |name: &str| format!("create or replace procedure {name} as begin x; end");
+    session.execute(&create("dbdyno_right")).unwrap();
+    let error = session.execute(&create("dbdyno_wrong")).unwrap_err().to_string();
+    assert!(["dbdyno_wrong", "line 3", "column 5", "PLS-00201"].iter().all(|word| error.contains(word)), "{error}");
+}
+
+#[test]
+fn the_client_drive_runs_each_op_once_and_commits_what_it_changes() {
+    let seen = Arc::new([const { AtomicU64::new(0) }; 2]);
+    let counted = seen.clone();
+    let database = open(move |sql| {
+        let is_query = sql.starts_with("select");
+        counted[usize::from(is_query)].fetch_add(1, Ordering::Relaxed);
+        match is_query {
+            true => Answer::Rows { columns: vec!["ID"], rows: vec![vec!["7".into()]; 2] },
+            false => Answer::Changed(1),
+        }
+    });
+    for (sql, commit, rows, commits) in [
+        ("select id from t where id = :1", Commit::None, 300, 0),
+        ("update t set a = 1 where id = :1", Commit::Auto, 150, 150),
+        ("update t set a = 1 where id = :1", Commit::Block, 150, 150),
+    ] {
+        let mut script = Script::new(&[100, 50]);
+        run(&*database, &client(sql, commit), 1, &mut script).unwrap();
+        let sum = |of: fn(&dbdyno::model::Tally) -> u64| script.tallies.iter().map(of).sum::<u64>();
+        let sums = (sum(|tally| tally.ops), sum(|tally| tally.rows), sum(|tally| tally.commits));
+        assert_eq!(sums, (150, rows, commits), "{sql}");
+    }
+    assert_eq!(seen.each_ref().map(|count| count.load(Ordering::Relaxed)), [300, 150]);
+}
+
+#[test]
+fn the_database_drive_reads_what_a_routine_returns_and_goes_on_after_an_error() {
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = calls.clone();
+    let database = open(move |sql| {
+        assert!(sql.starts_with("begin dbdyno_w_1("), "{sql}");
+        match counted.fetch_add(1, Ordering::Relaxed) {
+            1 => Answer::Error(60, "deadlock detected while waiting for resource"),
+            _ => Answer::Out(vec![
+                Value::Number(1_200),
+                Value::Number(30_000),
+                Value::Number(0),
+                Value::Number(2_147_483_646),
+                Value::Number(1_000_000),
+                Value::Number(0),
+                Value::Text("200:1000 1050:199 99000:1 ".into()),
+            ]),
+        }
+    });
+    let out = ["ops", "rows", "commits", "seed", "elapsed_us", "longest_burst_us", "samples_us"];
+    let binds = ["job", "jobs", "slice_us", "max_ops", "stride", "seed"].map(str::to_owned).into_iter();
+    let binds: Vec<_> = binds.chain(out.map(|name| format!("out_{name}"))).collect();
+    let places: Vec<_> = (1..=binds.len()).map(|at| format!(":{at}")).collect();
+    let call =
+        BoundStatement { name: "call".into(), sql: format!("begin dbdyno_w_1({}); end", places.join(", ")), binds };
+    let name = "dbdyno_w_1".to_owned();
+    let code = JobCode::Routine(Routine { name, create: Vec::new(), call, per_op: false, drop: Vec::new() });
+    let mut script = Script::new(&[1_200, 1_200, 1_200]);
+    script.goes_on = true;
+    run(&*database, &code, 1, &mut script).unwrap();
+    let tallies: Vec<_> = script.tallies.iter().map(|tally| (tally.ops, tally.rows, tally.busy_s)).collect();
+    assert_eq!(tallies, [(1_200, 30_000, 1.0); 2]);
+    assert_eq!((script.failed, calls.load(Ordering::Relaxed)), (vec![ErrorClass::Deadlock], 3));
 }
 
 const ROWS: RowFunction = RowFunction { table_rows: 16_000, seed: 7 };
