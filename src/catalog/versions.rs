@@ -112,11 +112,11 @@ mod tests {
             on: "2026-11-23".into(),
             by: "our tests".into(),
         };
-        let reason = |version: &[u32]| unconfirmed(&[of("10.11"), of("11.4")], "MariaDB", version);
+        let reason = |version: &[u32]| unconfirmed(&[of("10.11"), of("11.4")], "Product", version);
         assert_eq!((reason(&[10, 11, 19]), reason(&[11, 4, 5])), (None, None));
         let unknown = reason(&[10, 1, 48]).unwrap();
         assert_eq!(unknown.code, ReasonCode::UnconfirmedEngine);
-        assert_eq!(unknown.text, "no test has confirmed that dbdyno is right on MariaDB 10.1.48");
+        assert_eq!(unknown.text, "no test has confirmed that dbdyno is right on Product 10.1.48");
         assert_eq!(unconfirmed(&[], "Other", &[1]).map(|reason| reason.status), Some(Status::Conditional));
     }
 

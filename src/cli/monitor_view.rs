@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn title() -> Title {
-        Title { target: "postgres://db".into(), against: Some("run 7".into()), keys: "q ends" }
+        Title { target: "any://db".into(), against: Some("run 7".into()), keys: "q ends" }
     }
 
     fn screen(width: u16, height: u16) -> String {
@@ -199,7 +199,7 @@ mod tests {
     fn eighty_columns_hold_everything() {
         let shown = screen(80, 20);
         for text in [
-            " postgres://db after 1:05, against run 7 ",
+            " any://db after 1:05, against run 7 ",
             "Commits tps         1,020      2,040      3,900      26 % #####",
             "50 % ?",
             "unknown",

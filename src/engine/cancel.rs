@@ -75,7 +75,7 @@ impl<H> Running<H> {
     }
 }
 
-#[cfg(any(feature = "mariadb", feature = "postgres", feature = "oracle"))]
+#[cfg(has_client)]
 impl<H: Clone> Running<H> {
     /// Every handle.
     pub(super) fn all(&self) -> Vec<H> {

@@ -29,10 +29,10 @@ pub mod null;
 pub mod oracle;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-#[cfg(any(feature = "mariadb", feature = "postgres", feature = "oracle"))]
+#[cfg(has_client)]
 #[cfg_attr(not(all(feature = "mariadb", feature = "postgres")), allow(dead_code, unused_imports))]
 mod remote;
-#[cfg(any(feature = "mariadb", feature = "postgres", feature = "oracle"))]
+#[cfg(has_client)]
 mod slices;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

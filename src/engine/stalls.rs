@@ -4,7 +4,7 @@
 const LEAST_NS: u64 = 1_000_000;
 const TIMES: u64 = 4;
 /// No round trip takes so long, in s.
-#[cfg(any(feature = "mariadb", feature = "postgres", feature = "oracle"))]
+#[cfg(has_client)]
 const LEAST_BESIDE_S: f64 = 0.1;
 
 /// What a job's ops take, and the longest of those that nobody timed.
@@ -27,7 +27,7 @@ impl Stalls {
     }
 
     /// A call took so much longer than the ops in it: the server stood still before the first or after the last.
-    #[cfg(any(feature = "mariadb", feature = "postgres", feature = "oracle"))]
+    #[cfg(has_client)]
     pub(super) fn look_around(&mut self, beside_s: f64) {
         if beside_s >= LEAST_BESIDE_S {
             self.longest_ns = self.longest_ns.max((beside_s * 1e9) as u64);

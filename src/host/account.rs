@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn owner_then_group_then_others_decide_who_passes() {
-        let account = Account { name: "postgres".into(), uid: 105, gid: 110 };
+        let account = Account { name: "server".into(), uid: 105, gid: 110 };
         assert!(account.passes(0, 0, 0o755) && !account.passes(0, 0, 0o750));
         assert!(account.passes(0, 110, 0o750) && !account.passes(105, 0, 0o055));
     }

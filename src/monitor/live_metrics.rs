@@ -67,9 +67,9 @@ mod tests {
         let rate = |id, now| Rate { id, title: "", unit: "tps", now, peak: 2.0 * now, against: None };
         let limit = Some(Limit { component: "log writer", used: 0.4, at_times: 2.5 });
         let look = Look { rates: vec![rate("commits", 10.0), rate(CPU, 50.0)], limit, ..Look::default() };
-        let text = text("postgres://db", &look);
+        let text = text("any://db", &look);
         for line in [
-            "dbdyno_monitor_info{target=\"postgres://db\"} 1",
+            "dbdyno_monitor_info{target=\"any://db\"} 1",
             "dbdyno_live_rate{kpm=\"commits\",unit=\"tps\"} 10",
             "dbdyno_live_peak{kpm=\"commits\",unit=\"tps\"} 20",
             "dbdyno_live_limit_load{component=\"log writer\"} 2.5",

@@ -122,7 +122,8 @@ impl Observer {
     pub fn open(catalog: &Catalog, request: &Request) -> Result<Observer> {
         let Target::Existing { .. } = request.target else {
             let what = "is not a server that others use: only the URL of one can be monitored";
-            return Err(Error::usage(request.target.label(), what).advise("give postgres://... or mariadb://..."));
+            return Err(Error::usage(request.target.label(), what)
+                .advise("give the URL of a server, as in 'dbdyno list engines'"));
         };
         let platform = Platform::open(request, None, Access::Watch, &|_| {})?;
         let blocks = catalog.probes(platform.engine.name(), &platform.database.version().0);

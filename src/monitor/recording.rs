@@ -231,8 +231,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("day.db");
         let subject = Subject {
-            target: "postgres://db".into(),
-            engine: "postgres",
+            target: "any://db".into(),
+            engine: "any",
             disclosure: Disclosure::default(),
             command: String::new(),
             name: None,

@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_run_is_told_from_its_begin_over_the_test_under_way_to_its_figures() {
-        let metrics = RunMetrics::new("sqlite".into());
+        let metrics = RunMetrics::new("engine".into());
         assert_eq!(value(&metrics.text(), "dbdyno_running{"), None);
         let plan = plan(&[1], 1);
         metrics.note(&Event::RunStarted { run_id: 7 });
@@ -270,7 +270,7 @@ mod tests {
         let now = Now { ops_per_s: Some(50.0), p50_us: Some(10.0), p99_us: None };
         metrics.note(&Event::TestProgress { test_left_s: 5.0, run_left_s: 15.0, now });
         let text = metrics.text();
-        assert!(text.contains("dbdyno_run_info{target=\"sqlite\",run=\"7\"} 1\n"), "{text}");
+        assert!(text.contains("dbdyno_run_info{target=\"engine\",run=\"7\"} 1\n"), "{text}");
         assert_eq!(value(&text, "dbdyno_run_left_seconds "), Some(15.0));
         assert_eq!(value(&text, "dbdyno_running_ops_rate{"), Some(50.0));
         assert_eq!(value(&text, "dbdyno_running_service_time_seconds{"), Some(1e-5));

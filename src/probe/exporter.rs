@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn the_disk_is_the_one_under_the_directory_or_unknown() {
         let reads = |directory| read(Some(directory)).get("os_disk_reads");
-        assert_eq!(reads("/var/lib/postgresql"), Some(8.0), "of the partition's disk");
+        assert_eq!(reads("/var/lib/data"), Some(8.0), "of the partition's disk");
         assert_eq!((reads("/srv/pg"), reads("/srvs"), reads("/run/pg")), (Some(9.0), Some(8.0), None));
     }
 

@@ -152,8 +152,8 @@ mod tests {
             id,
             name: (!name.is_empty()).then(|| name.into()),
             kind: RunKind::Measured,
-            target: "postgres (private server)".into(),
-            engine: "postgres".into(),
+            target: "engine (private server)".into(),
+            engine: "engine".into(),
             started_at: "2026-01-01T00:00:00Z".into(),
             status: RunStatus::Finished,
             tests: verdicts.iter().sum(),
@@ -177,11 +177,11 @@ mod tests {
     #[test]
     fn filters_narrow_and_orders_sort() {
         assert_eq!(found(""), [3, 2, 1]);
-        assert_eq!(found("sort=oldest&q=lab-1+POSTGRES"), [1, 2, 3]);
+        assert_eq!(found("sort=oldest&q=lab-1+ENGINE"), [1, 2, 3]);
         assert_eq!(found("sort=name"), [3, 1, 2]);
         assert_eq!(found("sort=tests"), [1, 2, 3]);
         assert_eq!((found("verdict=valid"), found("verdict=not")), (vec![1], vec![2]));
-        assert_eq!((found("q=lab-2"), found("engine=sqlite"), found("suite=full")), (vec![], vec![], vec![]));
+        assert_eq!((found("q=lab-2"), found("engine=other"), found("suite=full")), (vec![], vec![], vec![]));
         assert_eq!((found("platform=CPU+3&status=finished").len(), found("status=running").len()), (3, 0));
     }
 }

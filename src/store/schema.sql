@@ -1,4 +1,4 @@
--- The results file (see docs/results-file.md). The remarks are kept in every file: '.schema' of SQLite's own client shows them.
+-- The results file (see docs/results-file.md). The remarks are kept in every file: '.schema' of the client shows them.
 
 CREATE TABLE run (
     id          INTEGER PRIMARY KEY AUTOINCREMENT, -- number in this file, never reused

@@ -246,7 +246,7 @@ impl Session {
         if asked > 230 {
             self.packet(2)?;
         }
-        let mut accept = vec![0; 45];
+        let mut accept = [0; 45];
         accept[..2].copy_from_slice(&318_u16.to_be_bytes());
         accept[24..28].copy_from_slice(&8192_u32.to_be_bytes());
         let length = (8 + accept.len() as u16).to_be_bytes();

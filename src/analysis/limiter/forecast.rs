@@ -38,7 +38,7 @@ impl TimeShares {
 
     /// With I/O goes what surrounds it: of what the kernel worked for the sessions, where it counted that, the part that the cause has
     /// of all waits. That is the least. What else goes no counter tells: sessions that do not sleep are not woken late, their client
-    /// sends the next statement while they work on this one, and their own code finds its data in the processor's caches (MariaDB,
+    /// sends the next statement while they work on this one, and their own code finds its data in the processor's caches (seen with
     /// 2 jobs of LGWR-LAT: 83 us of user time per op before, 40 us for the whole op after). So there is no end above. With a log in
     /// memory the kernel works as before, only faster.
     pub(super) fn with(result: &TestResult, cause: Cause, action: Action, share: f64) -> TimeShares {

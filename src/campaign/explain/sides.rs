@@ -175,7 +175,9 @@ mod tests {
     fn only_the_log_that_moves_is_tried_in_memory() {
         let catalog = crate::catalog::Catalog::embedded().unwrap();
         let facts = Facts::from([("now_innodb_log_file_size".to_string(), 32.0)]);
-        let room_mb = |orgs: &[&str]| catalog.log_room_mb("mariadb", orgs, &facts).unwrap();
+        let has_lsm = |engine: &&&dyn crate::engine::Engine| engine.capabilities().orgs.contains(&"lsm");
+        let engine = crate::engine::ENGINES.iter().find(has_lsm).unwrap().name();
+        let room_mb = |orgs: &[&str]| catalog.log_room_mb(engine, orgs, &facts).unwrap();
         assert_eq!((room_mb(&["iot"]), room_mb(&[])), (Some(64.0), Some(64.0)));
         assert_eq!((room_mb(&["lsm"]), room_mb(&["iot", "heap"])), (None, None));
     }

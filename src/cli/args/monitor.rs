@@ -10,8 +10,8 @@ use crate::cli::values::{Listen, Seconds};
 /// Arguments of `monitor`.
 #[derive(Debug, Args)]
 pub struct MonitorArgs {
-    /// URL of an existing server, as of 'run'. A role that may read the statistics is enough (of PostgreSQL pg_monitor, of MariaDB
-    /// the right PROCESS)
+    /// URL of an existing server, as of 'run'. A role that may read the statistics is enough (of pg_monitor, or
+    /// with the right PROCESS)
     #[arg(required_unless_present = "replay", conflicts_with = "replay")]
     pub target: Option<String>,
     #[command(flatten)]

@@ -122,7 +122,7 @@ mod tests {
             #[command(flatten)]
             args: InterferenceArgs,
         }
-        let named = |list: &str| Alone::parse_from(["x", "sqlite", "--workloads", list]).args.named();
+        let named = |list: &str| Alone::parse_from(["x", "null", "--workloads", list]).args.named();
         assert_eq!(named("A, B:x=1,y=2,C"), ["A", "B:x=1,y=2", "C"]);
         assert_eq!(named("A,,B"), ["A", "", "B"], "an empty one is refused as an unknown workload");
     }

@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_text_for_others_names_nobody() {
-        let target = Target::Existing { engine: "x".into(), url: "postgres://anna@db7.example:5432/payroll".into() };
+        let target = Target::Existing { engine: "x".into(), url: "any://anna@db7.example:5432/payroll".into() };
         let names = Names { hidden: names(&target), with_names: false };
         let text = "role \"anna\" of db7.example may not write '/var/lib/x' in payroll at 10.1.2.3: 15 of 20.5 rows";
         assert_eq!(names.hide(text), "role ... of ... may not write ... in ... at ... 15 of 20.5 rows");

@@ -55,7 +55,7 @@ fn minutes(iso: &str) -> String {
     }
 }
 
-/// `SQLite 3.54.1 on 2 cores of Intel Xeon`, as far as it is disclosed; else the target.
+/// `Product 3.54.1 on 2 cores of Intel Xeon`, as far as it is disclosed; else the target.
 pub(super) fn title(language: Language, data: &RunTests) -> String {
     let fact = |section, key| data.run.disclosure.get(section, key);
     let database = fact("database", "version").unwrap_or(&data.run.target);
