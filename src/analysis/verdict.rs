@@ -13,6 +13,8 @@ const STEAL_LIMIT: f64 = 0.02;
 const FOREIGN_LIMIT: f64 = 0.05;
 /// Our process is the limit from this fraction of a core per job (or of all cores) on.
 const CLIENT_LIMIT: f64 = 0.9;
+/// The network is the limit if the way there and back alone takes this share of an op.
+const NETWORK_LIMIT: f64 = 0.5;
 /// Fewer ops per second of the series than this only show whole numbers, not a trend.
 const FEWEST_OPS_PER_POINT: f64 = 10.0;
 /// A shorter interval at the edge of the window says too little, in seconds.
@@ -33,6 +35,8 @@ pub struct JudgeContext<'a> {
     pub host_cpus: u32,
     /// How far the wall clock moved against the monotonic clock during the test, in seconds; 0 if it did not.
     pub clock_step_s: f64,
+    /// The shortest statement's way to a server elsewhere and back, in s, as measured before the tests.
+    pub round_trip_s: Option<f64>,
 }
 
 /// Judges a test from everything known about it. `result.verdict` is not read.
@@ -47,6 +51,7 @@ pub fn judge(result: &TestResult, contract: &[Claim], crosscheck: &[Claim], ctx:
         foreign_reads(result),
         unsteady::judge(result),
         client_limit(result, ctx),
+        network_limit(result, ctx),
         steady(result),
         clock_step(result, ctx),
         instruments(result),
@@ -117,6 +122,16 @@ fn client_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
         .with("share", cores / available)
         .with("jobs", Sentence::jobs(result.jobs));
     (cores >= CLIENT_LIMIT * available).then(|| Reason::new(Status::Conditional, ReasonCode::ClientLimit, sentence))
+}
+
+/// Each op of a client takes one round trip at least.
+fn network_limit(result: &TestResult, ctx: &JudgeContext<'_>) -> Option<Reason> {
+    let trip_s = ctx.round_trip_s.filter(|_| result.drive == Drive::Client)?;
+    let op_s = result.total.busy_s / result.total.ops as f64;
+    let sentence =
+        "the way to the server and back ({trip} us) takes {share%} of an op's time: the network is measured too";
+    let sentence = Sentence::new(sentence).with("trip", trip_s * 1e6).with("share", (trip_s / op_s).min(1.0));
+    (trip_s >= NETWORK_LIMIT * op_s).then(|| Reason::new(Status::Conditional, ReasonCode::Network, sentence))
 }
 
 /// Judged only from five seconds and from ten ops a second on.
@@ -190,7 +205,7 @@ mod tests {
     use crate::model::{Expr, Moment, Snapshot};
 
     const CTX: JudgeContext<'static> =
-        JudgeContext { engine: "one", in_process: false, host_cpus: 4, clock_step_s: 0.0 };
+        JudgeContext { engine: "one", in_process: false, host_cpus: 4, clock_step_s: 0.0, round_trip_s: None };
 
     fn calm() -> TestResult {
         let window_counters =
@@ -219,6 +234,20 @@ mod tests {
         let text = "precision: the 95 % interval is +-3.10 % after 10.0 s, not +-2 %: use a longer --max-duration";
         assert_eq!((status, reasons[0].as_str()), (Status::Conditional, text));
         assert!(verdict(&with(None), &CTX).1[0].starts_with("precision: no 95 % interval after 10.0 s"));
+    }
+
+    #[test]
+    fn a_client_that_waits_for_the_network_most_of_the_time_measures_it() {
+        let (mut result, elsewhere) = (calm(), JudgeContext { round_trip_s: Some(400e-6), ..CTX });
+        result.total.busy_s = result.total.ops as f64 * 1e-3;
+        result.drive = Drive::Client;
+        assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "four tenths");
+        result.total.busy_s *= 0.5;
+        let text =
+            "network: the way to the server and back (400 us) takes 80 % of an op's time: the network is measured too";
+        assert_eq!(verdict(&result, &elsewhere), (Status::Conditional, vec![text.to_string()]));
+        result.drive = Drive::Database;
+        assert_eq!(verdict(&result, &elsewhere).0, Status::Valid, "one call a second");
     }
 
     #[test]

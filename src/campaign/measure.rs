@@ -51,6 +51,8 @@ pub struct Measuring<'a> {
     pub is_duet: bool,
     /// Said against every figure of an engine's version that nobody has confirmed.
     pub unconfirmed: Option<Reason>,
+    /// To a server elsewhere; see [`JudgeContext`].
+    pub round_trip_s: Option<f64>,
     pub events: &'a Sink<'a>,
 }
 
@@ -303,6 +305,7 @@ impl Measuring<'_> {
             in_process: self.in_process,
             host_cpus: processors(),
             clock_step_s,
+            round_trip_s: self.round_trip_s,
         };
         let mut reasons = match &selection.background {
             None => {

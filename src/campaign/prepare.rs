@@ -67,6 +67,7 @@ pub(super) fn prepared<'p, T>(
         aside: Aside::of(platform, campaign.catalog, &campaign.request.repositories)?,
         is_duet: campaign.request.duet,
         unconfirmed: unconfirmed(campaign, platform),
+        round_trip_s: probing.round_trip_s(),
         events: campaign.events,
     };
     if !platform.engine.is_target() {

@@ -137,6 +137,12 @@ impl<'a> Probing<'a> {
         &self.disclosure
     }
 
+    /// The way to a server elsewhere and back.
+    pub fn round_trip_s(&self) -> Option<f64> {
+        let trip_us: f64 = self.disclosure.get("network", "round_trip_us")?.parse().ok()?;
+        Some(trip_us / 1e6)
+    }
+
     /// Size of the database's block in bytes, if it tells.
     pub fn block_bytes(&self) -> Option<f64> {
         self.disclosure.get("settings", self.block_setting?)?.parse().ok()

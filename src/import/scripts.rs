@@ -85,7 +85,8 @@ fn result(
     result.hash.clone_from(&test.hash);
     analysis::fill(&mut result);
     analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
-    let context = JudgeContext { engine: engine.name(), in_process: false, host_cpus: 1, clock_step_s: 0.0 };
+    let context =
+        JudgeContext { engine: engine.name(), in_process: false, host_cpus: 1, clock_step_s: 0.0, round_trip_s: None };
     let (contract, crosscheck) = (&selection.workload.contract, &selection.workload.crosscheck);
     let mut reasons = analysis::judge(&result, contract, crosscheck, &context).reasons;
     reasons.extend(analysis::parts::judge(&result, &selection.parts, engine.name()));

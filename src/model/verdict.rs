@@ -66,6 +66,7 @@ reason_codes! {
     ForeignLoad = "foreign-load",
     PlatformUnsteady = "platform-unsteady",
     ClientLimit = "client-limit",
+    Network = "network",
     NotSteady = "not-steady",
     Samples = "samples",
     Precision = "precision",

@@ -468,7 +468,8 @@ fn a_processor_that_becomes_slower_is_a_reason_and_its_seconds_are_marked() {
     let mut read = |_| (probes.read().counters, 0.0);
     let selection = selection(ONE_MS, seconds(0.0, 4.0));
     let result = measured(run_probed(&*null(), &selection, 1, CONNECT_TIMEOUT, &mut read, &|_, _| ()));
-    let context = JudgeContext { engine: "null", in_process: true, host_cpus: 2, clock_step_s: 0.0 };
+    let context =
+        JudgeContext { engine: "null", in_process: true, host_cpus: 2, clock_step_s: 0.0, round_trip_s: None };
     let reasons = analysis::judge(&result, &[], &[], &context).reasons;
     let reason = reasons.iter().find(|reason| reason.code == ReasonCode::PlatformUnsteady);
     let text = &reason.unwrap_or_else(|| panic!("{reasons:?} {:#?}", result.series)).text;
