@@ -21,6 +21,7 @@ mod cancel;
 pub mod client_loop;
 #[cfg(feature = "duckdb")]
 pub mod duckdb;
+pub mod keeper;
 pub mod library;
 #[cfg(feature = "mariadb")]
 pub mod mariadb;
@@ -92,6 +93,17 @@ pub trait Engine: Sync {
     /// # Errors
     /// One line each for: server down, wrong password, no privilege, version too old, unwritable directory.
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError>;
+    /// True if its databases can keep results ([`keeper`]).
+    fn keeps(&self) -> bool {
+        false
+    }
+    /// Opens a database that keeps data; nothing is created.
+    ///
+    /// # Errors
+    /// As [`Engine::open`]; if it keeps none.
+    fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn keeper::Keeper>, EngineError> {
+        Err(EngineError::new(ErrorClass::Usage, format!("{} keeps no data for others", target.target.label())))
+    }
 }
 
 /// Whether opening may create our own schema.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Row;
-
+use super::Store;
+use super::base::{Answer, Base, Row};
 use super::read::{self, RunSummary};
 use super::tables::TEST;
-use super::{Store, failure};
+use crate::engine::keeper::Datum;
 use crate::error::Result;
 use crate::model::Test;
 
@@ -39,14 +39,25 @@ pub struct Measured {
     pub runs: u64,
 }
 
-/// Of the disclosure of a run.
-const PLATFORM: &str = "coalesce(nullif(json_extract(disclosure, '$.hardware.system'), 'unknown'), \
-    nullif(json_extract(disclosure, '$.hardware.cpu_model'), 'unknown'), CASE kind WHEN 'published' THEN target END)";
+/// The platform of a run, of its disclosure; of a publication its target.
+fn platform(base: &dyn Base) -> Answer<String> {
+    let of = |fact: &str| base.json_text("disclosure", &["hardware", fact]);
+    Ok(format!(
+        "coalesce(nullif({}, 'unknown'), nullif({}, 'unknown'), CASE kind WHEN 'published' THEN target END)",
+        of("system")?,
+        of("cpu_model")?
+    ))
+}
 
 const VERDICTS: &str = "SELECT run_id, verdict, count(*) FROM test GROUP BY run_id, verdict";
 
-const OF_WORKLOAD: &str = "SELECT run_id, id FROM test WHERE workload = ?1 AND jobs = ?2 \
-    AND run_id IN (SELECT id FROM run WHERE kind = 'measured' ORDER BY id DESC LIMIT ?3) ORDER BY run_id, seq";
+fn of_workload() -> String {
+    TEST.select_with_sql(
+        "run_id",
+        "WHERE workload = ?1 AND jobs = ?2 \
+         AND run_id IN (SELECT id FROM run WHERE kind = 'measured' ORDER BY id DESC LIMIT ?3) ORDER BY run_id, seq",
+    )
+}
 
 impl Store {
     /// All runs with their verdicts, oldest first.
@@ -54,27 +65,33 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn listing(&self) -> Result<Vec<Listed>> {
-        let details: BTreeMap<i64, (String, String, Option<String>)> = self
-            .rows(&format!("SELECT id, suite, labels, {PLATFORM} FROM run"), [], |row| {
-                Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
-            })?
-            .into_iter()
-            .collect();
-        let verdicts: Vec<(i64, String, i64)> =
-            self.rows(VERDICTS, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        let of = |run: i64| {
-            ["valid", "conditional", "invalid"].map(|word| {
-                let found = verdicts.iter().find(|(id, verdict, _)| *id == run && verdict == word);
-                found.map_or(0, |(.., count)| count.unsigned_abs())
+        let platform = platform(self.base.as_ref()).map_err(|trouble| self.explain(trouble))?;
+        let text = |row: &Row, at: usize| row.get(at).and_then(Datum::text).map(str::to_string);
+        let number = |row: &Row, at: usize| row.get(at).and_then(Datum::integer).unwrap_or_default();
+        let details = self.rows(&format!("SELECT id, suite, labels, {platform} FROM run"), Row::new())?;
+        let details: BTreeMap<i64, Row> = details.into_iter().map(|row| (number(&row, 0), row)).collect();
+        let mut verdicts: BTreeMap<i64, [u64; 3]> = BTreeMap::new();
+        for row in self.rows(VERDICTS, Row::new())? {
+            let at = ["valid", "conditional", "invalid"].iter().position(|word| text(&row, 1).as_deref() == Some(word));
+            if let Some(at) = at {
+                verdicts.entry(number(&row, 0)).or_default()[at] = number(&row, 2).unsigned_abs();
+            }
+        }
+        let listed = |row: Row| {
+            let run = self.summary(&row)?;
+            let nothing = Row::new();
+            let details = details.get(&run.id).unwrap_or(&nothing);
+            let labels = text(details, 2).unwrap_or_default();
+            let labels: BTreeMap<String, String> = serde_json::from_str(&labels).unwrap_or_default();
+            Ok(Listed {
+                suite: text(details, 1).unwrap_or_default(),
+                labels: labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect(),
+                platform: text(details, 3),
+                verdicts: verdicts.get(&run.id).copied().unwrap_or_default(),
+                run,
             })
         };
-        let listed = |run: RunSummary| {
-            let (suite, labels, platform) = details.get(&run.id).cloned().unwrap_or_default();
-            let labels: BTreeMap<String, String> = serde_json::from_str(&labels).unwrap_or_default();
-            let labels = labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
-            Listed { verdicts: of(run.id), run, suite, labels, platform }
-        };
-        Ok(self.rows(read::LIST, [], read::summary)?.into_iter().map(listed).collect())
+        self.rows(read::LIST, Row::new())?.into_iter().map(listed).collect()
     }
 
     /// The measured runs that have a label, oldest first, by their ids.
@@ -82,9 +99,13 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn measured_with(&self, key: &str, value: &str) -> Result<Vec<i64>> {
-        const SQL: &str = "SELECT run.id FROM run, json_each(labels) AS label \
-            WHERE kind = 'measured' AND label.key = ?1 AND label.value = ?2 ORDER BY run.id";
-        self.rows(SQL, (key, value), |row| row.get(0))
+        let pairs = self.base.json_pairs("labels").map_err(|trouble| self.explain(trouble))?;
+        let sql = format!(
+            "SELECT run.id FROM run, {pairs} AS label \
+             WHERE kind = 'measured' AND label.key = ?1 AND label.value = ?2 ORDER BY run.id"
+        );
+        let rows = self.rows(&sql, vec![key.into(), value.into()])?;
+        Ok(rows.iter().filter_map(|row| row.first()?.integer()).collect())
     }
 
     /// What was measured, at which numbers of jobs, in how many runs: at most so many, those of the most runs first.
@@ -92,14 +113,18 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn measured(&self, most: usize) -> Result<Vec<Measured>> {
+        let base = self.base.as_ref();
+        let words = platform(base).and_then(|platform| Ok((platform, base.json_text("rest", &["chosen"])?)));
+        let (platform, chosen) = words.map_err(|trouble| self.explain(trouble))?;
         let sql = format!(
-            "WITH point AS (SELECT min(test.id) AS test_id, count(DISTINCT run_id) AS runs, {PLATFORM} AS platform, engine \
-             FROM test JOIN run ON run.id = run_id WHERE kind = 'measured' \
+            "WITH place AS MATERIALIZED (SELECT id AS place_id, engine, {platform} AS platform FROM run WHERE kind = 'measured'), \
+             point AS (SELECT min(id) AS test_id, count(DISTINCT run_id) AS runs, platform, engine \
+             FROM test JOIN place ON place_id = run_id \
              GROUP BY engine, platform, workload, hash, params, drive, jobs ORDER BY runs DESC, test_id LIMIT {most}) \
-             SELECT engine, platform, workload, workload_group, drive, jobs, kpm_unit, json_extract(rest, '$.chosen'), runs \
-             FROM point JOIN test ON test.id = test_id ORDER BY runs DESC, test_id"
+             SELECT engine, platform, workload, workload_group, drive, jobs, kpm_unit, {chosen}, runs \
+             FROM point JOIN test ON id = test_id ORDER BY runs DESC, test_id"
         );
-        self.rows(&sql, [], measured)
+        Ok(self.rows(&sql, Row::new())?.iter().filter_map(measured).collect())
     }
 
     /// The tests of a workload at a number of jobs in the newest measured runs, at most so many, with the ids of their runs,
@@ -108,14 +133,12 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn tests_of(&self, workload: &str, jobs: u32, most_runs: u32) -> Result<Vec<(i64, Test)>> {
-        let found: Vec<(i64, i64)> =
-            self.rows(OF_WORKLOAD, (workload, jobs, most_runs), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let read = |(run, test): (i64, i64)| {
-            let tests = self.items::<Test>(&TEST, "WHERE id = ?1", test)?;
-            let gone = || failure::damaged(&self.path, &format!("test {test} vanished"));
-            Ok((run, tests.into_iter().next().ok_or_else(gone)?))
+        let rows = self.rows(&of_workload(), vec![workload.into(), jobs.into(), most_runs.into()])?;
+        let read = |mut row: Row| {
+            let run = row.remove(0).integer().unwrap_or_default();
+            Ok((run, TEST.read(row).map_err(|what| self.damaged(what))?))
         };
-        found.into_iter().map(read).collect()
+        rows.into_iter().map(read).collect()
     }
 
     /// The tests of a run behind this number, in order, without series and snapshots.
@@ -123,7 +146,7 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn tests_after(&self, run_id: i64, seq: u32) -> Result<Vec<Test>> {
-        self.items_by(&TEST, "WHERE run_id = ?1 AND seq > ?2 ORDER BY seq", (run_id, seq))
+        self.items_by(&TEST, "WHERE run_id = ?1 AND seq > ?2 ORDER BY seq", vec![run_id.into(), seq.into()])
     }
 
     /// How many tests of a run are stored.
@@ -131,36 +154,23 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn count_tests(&self, run_id: i64) -> Result<usize> {
-        let found = self.ids("SELECT count(*) FROM test WHERE run_id = ?1", [run_id])?;
-        Ok(found.first().map_or(0, |count| count.unsigned_abs() as usize))
-    }
-
-    fn rows<T>(
-        &self,
-        sql: &str,
-        params: impl rusqlite::Params,
-        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>> {
-        let all = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map(params, |row| read(row))?.collect::<rusqlite::Result<Vec<T>>>()
-        };
-        all().map_err(|error| self.explain(error))
+        let count = self.number("SELECT count(*) FROM test WHERE run_id = ?1", vec![run_id.into()])?;
+        Ok(count.map_or(0, |count| count.unsigned_abs() as usize))
     }
 }
 
-fn measured(row: &Row<'_>) -> rusqlite::Result<Measured> {
-    let chosen: Option<String> = row.get(7)?;
-    let runs: i64 = row.get(8)?;
-    Ok(Measured {
-        engine: row.get(0)?,
-        platform: row.get(1)?,
-        workload: row.get(2)?,
-        group: row.get(3)?,
-        drive: row.get(4)?,
-        jobs: row.get(5)?,
-        unit: row.get(6)?,
-        chosen: chosen.and_then(|chosen| serde_json::from_str(&chosen).ok()).unwrap_or_default(),
-        runs: runs.unsigned_abs(),
+/// A row of what was measured.
+fn measured(row: &Row) -> Option<Measured> {
+    let text = |at: usize| row.get(at)?.text().map(str::to_string);
+    Some(Measured {
+        engine: text(0)?,
+        platform: text(1),
+        workload: text(2)?,
+        group: text(3)?,
+        drive: text(4)?,
+        jobs: u32::try_from(row.get(5)?.integer()?).ok()?,
+        unit: text(6)?,
+        chosen: text(7).and_then(|chosen| serde_json::from_str(&chosen).ok()).unwrap_or_default(),
+        runs: row.get(8)?.integer()?.unsigned_abs(),
     })
 }

@@ -1,11 +1,11 @@
 //! Between a model type and a table row, driven by declared columns: every scalar a reader may query has a column
 //! of its own, and what has none is kept in the JSON column `rest`, so that no field of the model is ever lost.
 
-use rusqlite::types::{Value as Sql, ValueRef};
-use rusqlite::{Row, ToSql};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+use crate::engine::keeper::Datum;
 
 /// How a column holds its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,11 @@ impl Table {
         format!("INSERT INTO {} ({}) VALUES ({})", self.name, names.join(", "), marks.join(", "))
     }
 
+    /// `SELECT` as [`Table::select_sql`], with a key in front.
+    pub fn select_with_sql(&self, key: &str, tail: &str) -> String {
+        format!("SELECT {key}, {} FROM {} {tail}", self.names(&[]).join(", "), self.name)
+    }
+
     /// `UPDATE` of every column but the keys, for the row whose `id` is the last parameter.
     pub fn update_sql(&self) -> String {
         let names = self.names(&[]);
@@ -68,15 +73,15 @@ impl Table {
     ///
     /// # Errors
     /// If the item is not a JSON object or lacks a declared field (a mistake in the declaration).
-    pub fn values<T: Serialize>(&self, keys: &[&dyn ToSql], item: &T) -> Result<Vec<Sql>> {
+    pub fn values<T: Serialize>(&self, keys: &[Datum], item: &T) -> Result<Vec<Datum>> {
         let mut document = serde_json::to_value(item).map_err(|error| error.to_string())?;
         drop_unknown_counters(&mut document);
-        let mut values = keys.iter().map(|key| owned(*key)).collect::<Result<Vec<_>>>()?;
+        let mut values = keys.to_vec();
         for column in self.columns {
             let value = take(&mut document, column.path).ok_or_else(|| format!("no field {:?}", column.path))?;
             values.push(to_sql(value, column)?);
         }
-        values.push(Sql::Text(document.to_string()));
+        values.push(Datum::Text(document.to_string()));
         Ok(values)
     }
 
@@ -84,12 +89,11 @@ impl Table {
     ///
     /// # Errors
     /// If the row does not hold what the schema says.
-    pub fn read<T: DeserializeOwned>(&self, row: &Row<'_>) -> Result<T> {
-        let rest: String = row.get(self.columns.len()).map_err(|error| error.to_string())?;
-        let mut document: Value =
-            serde_json::from_str(&rest).map_err(|error| format!("{}.rest: {error}", self.name))?;
-        for (position, column) in self.columns.iter().enumerate() {
-            let value = row.get_ref(position).map_err(|error| error.to_string())?;
+    pub fn read<T: DeserializeOwned>(&self, mut row: Vec<Datum>) -> Result<T> {
+        let rest = row.pop();
+        let rest = rest.as_ref().and_then(Datum::text).unwrap_or_default();
+        let mut document: Value = serde_json::from_str(rest).map_err(|error| format!("{}.rest: {error}", self.name))?;
+        for (value, column) in row.into_iter().zip(self.columns) {
             let value = from_sql(value, column).map_err(|error| format!("{}.{}: {error}", self.name, column.name))?;
             put(&mut document, column.path, value);
         }
@@ -103,15 +107,6 @@ fn drop_unknown_counters(document: &mut Value) {
         if let Some(Value::Object(counters)) = document.get_mut(name) {
             counters.retain(|_, value| !value.is_null());
         }
-    }
-}
-
-fn owned(value: &dyn ToSql) -> Result<Sql> {
-    use rusqlite::types::ToSqlOutput;
-    match value.to_sql().map_err(|error| error.to_string())? {
-        ToSqlOutput::Owned(value) => Ok(value),
-        ToSqlOutput::Borrowed(value) => Sql::try_from(value).map_err(|error| error.to_string()),
-        _ => Err("a key of an unexpected kind".into()),
     }
 }
 
@@ -143,33 +138,31 @@ fn object(value: &mut Value) -> &mut Map<String, Value> {
     value.as_object_mut().expect("made an object just above")
 }
 
-fn to_sql(value: Value, column: &Column) -> Result<Sql> {
+fn to_sql(value: Value, column: &Column) -> Result<Datum> {
     if column.form == Form::Json {
-        return Ok(Sql::Text(value.to_string()));
+        return Ok(Datum::Text(value.to_string()));
     }
     match value {
-        Value::Null => Ok(Sql::Null),
-        Value::Bool(flag) => Ok(Sql::Integer(flag.into())),
-        Value::String(text) => Ok(Sql::Text(text)),
+        Value::Null => Ok(Datum::Null),
+        Value::Bool(flag) => Ok(Datum::Integer(flag.into())),
+        Value::String(text) => Ok(Datum::Text(text)),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(integer), _) => Ok(Sql::Integer(integer)),
-            (None, Some(real)) if number.is_f64() => Ok(Sql::Real(real)),
+            (Some(integer), _) => Ok(Datum::Integer(integer)),
+            (None, Some(real)) if number.is_f64() => Ok(Datum::Real(real)),
             _ => Err(format!("{} = {number} is too large", column.name)),
         },
         Value::Array(_) | Value::Object(_) => Err(format!("{} is not a single value", column.name)),
     }
 }
 
-fn from_sql(value: ValueRef<'_>, column: &Column) -> Result<Value> {
-    let text = |bytes: &[u8]| std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| error.to_string());
+fn from_sql(value: Datum, column: &Column) -> Result<Value> {
     match (value, column.form) {
-        (ValueRef::Null, _) => Ok(Value::Null),
-        (ValueRef::Integer(integer), Form::Bool) => Ok(Value::Bool(integer != 0)),
-        (ValueRef::Integer(integer), _) => Ok(integer.into()),
-        (ValueRef::Real(real), _) => Ok(real.into()),
-        (ValueRef::Text(bytes), Form::Json) => serde_json::from_str(&text(bytes)?).map_err(|error| error.to_string()),
-        (ValueRef::Text(bytes), _) => Ok(text(bytes)?.into()),
-        (ValueRef::Blob(_), _) => Err("unexpected binary value".into()),
+        (Datum::Null, _) => Ok(Value::Null),
+        (Datum::Integer(integer), Form::Bool) => Ok(Value::Bool(integer != 0)),
+        (Datum::Integer(integer), _) => Ok(integer.into()),
+        (Datum::Real(real), _) => Ok(real.into()),
+        (Datum::Text(text), Form::Json) => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        (Datum::Text(text), _) => Ok(text.into()),
     }
 }
 

@@ -1,21 +1,28 @@
-//! The results file: runs, tests, series, snapshots in one file; written test by test, read by reports.
+//! The results: runs, tests, series, snapshots in one file, or in a database that a team shares; written test by test, read by
+//! reports.
 //!
 //! `schema.sql` explains every column. `columns.rs` maps model types to rows by the
 //! declarations in `tables.rs`; the text form for moving runs between files is in `transfer.rs`.
 
+mod base;
 mod browse;
 mod columns;
 mod failure;
+mod file;
 mod open;
 mod process;
 mod read;
+mod server;
 mod tables;
 mod transfer;
 mod write;
 
 use std::path::{Path, PathBuf};
 
+use base::{Base, Trouble};
+use file::File;
 use rusqlite::Connection;
+use server::{Opening, Server};
 
 pub use browse::{Listed, Measured};
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
@@ -23,22 +30,33 @@ pub use read::RunSummary;
 pub use transfer::{Counts, FORMAT_VERSION};
 pub use write::now;
 
+use crate::engine::keeper::is_url;
 use crate::error::{Error, Result};
 
-/// An open results file. Any number of processes may have it open; writers take turns.
-#[derive(Debug)]
+/// Open results. Any number of processes may have them open; writers take turns.
 pub struct Store {
-    connection: Connection,
-    path: PathBuf,
+    base: Box<dyn Base>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Store").field(&self.base.place()).finish()
+    }
+}
+
+/// The URL, if results are not in a file.
+pub fn url_of(results: &Path) -> Option<&str> {
+    results.to_str().filter(|text| is_url(text))
 }
 
 impl Store {
-    /// Opens the results file; creates it, and its directory, if there is none.
+    /// Opens the results in a file or, if `place` is a URL, in a database; creates the file and its directory, or the schema,
+    /// if there is none.
     ///
     /// # Errors
-    /// One line if the file cannot be written, is not ours, is damaged or was written by a newer dbdyno.
-    pub fn open(path: &Path) -> Result<Store> {
-        Ok(Store { connection: open::open(path)?, path: path.to_owned() })
+    /// One line if they cannot be written, are not ours, are damaged or were written by a newer dbdyno.
+    pub fn open(place: &Path) -> Result<Store> {
+        Store::at(place, Opening::Create, open::open)
     }
 
     /// Results that go with the process.
@@ -54,7 +72,7 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], and if the file does not exist.
     pub fn open_existing(path: &Path) -> Result<Store> {
-        must_exist(path).and_then(|()| Store::open(path))
+        Store::at(path, Opening::Update, |path| must_exist(path).and_then(|()| open::open(path)))
     }
 
     /// Opens a results file that must exist, to read it: it need not be writable.
@@ -63,8 +81,7 @@ impl Store {
     /// If the file does not exist, it cannot be read, is not ours or damaged, or was written by a newer dbdyno; by an older
     /// one, if it may not be brought up to date.
     pub fn open_to_read(path: &Path) -> Result<Store> {
-        must_exist(path)?;
-        Ok(Store { connection: open::open_to_read(path)?, path: path.to_owned() })
+        Store::at(path, Opening::Update, |path| must_exist(path).and_then(|()| open::open_to_read(path)))
     }
 
     /// Opens a results file that must exist, and writes nothing to it.
@@ -72,23 +89,24 @@ impl Store {
     /// # Errors
     /// As [`Store::open_to_read`]; one of an older dbdyno is not brought up to date.
     pub fn open_read_only(path: &Path) -> Result<Store> {
-        must_exist(path)?;
-        Ok(Store { connection: open::open_read_only(path)?, path: path.to_owned() })
+        Store::at(path, Opening::Read, |path| must_exist(path).and_then(|()| open::open_read_only(path)))
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
+    fn at(place: &Path, opening: Opening, open: impl FnOnce(&Path) -> Result<Connection>) -> Result<Store> {
+        let base: Box<dyn Base> = match url_of(place) {
+            Some(url) => Box::new(Server::open(url, None, opening)?),
+            None => Box::new(File { connection: open(place)?, path: place.to_owned() }),
+        };
+        Ok(Store { base })
     }
 
-    /// Puts the library's error into words.
-    fn explain(&self, error: rusqlite::Error) -> Error {
-        failure::explain(&self.path, &error)
+    fn explain(&self, trouble: Trouble) -> Error {
+        trouble.at(&self.base.place())
     }
 
     /// A row that does not hold what the schema says.
     fn damaged(&self, what: String) -> Error {
-        failure::damaged(&self.path, &what)
+        failure::damaged(&self.base.place(), &what)
     }
 }
 

@@ -16,7 +16,7 @@ pub const APPLICATION_ID: i32 = 0x6462_6479;
 /// Version of `schema.sql`, kept in the file's `user_version`. Raise it with every change and add a migration.
 pub const SCHEMA_VERSION: i32 = 3;
 
-const SCHEMA: &str = include_str!("schema.sql");
+pub(super) const SCHEMA: &str = include_str!("schema.sql");
 
 /// How long a reader or writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(20);
@@ -30,7 +30,7 @@ pub struct Migration {
 }
 
 /// Every step from the oldest readable version to [`SCHEMA_VERSION`].
-const MIGRATIONS: &[Migration] = &[
+pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { from: 1, sql: include_str!("migrations/1.sql") },
     Migration { from: 2, sql: include_str!("migrations/2.sql") },
 ];
@@ -119,7 +119,7 @@ fn prepare_schema(connection: &mut Connection, path: &Path) -> Result<()> {
     if !is_current(&transaction, path)? {
         match pragma(&transaction, "user_version").map_err(explain)? {
             0 => create(&transaction).map_err(explain)?,
-            from => migrate(&transaction, MIGRATIONS, from, SCHEMA_VERSION).map_err(|what| damaged(path, &what))?,
+            from => migrate(&transaction, MIGRATIONS, from, SCHEMA_VERSION).map_err(|what| damaged(&place(path), &what))?,
         }
     }
     transaction.commit().map_err(explain)
@@ -133,16 +133,28 @@ fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
     match (application, version) {
         (0, 0) if empty => Ok(false),
         (APPLICATION_ID, SCHEMA_VERSION) => Ok(true),
-        (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(newer_file(path, newer)),
+        (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => Err(self::newer(&place(path), newer)),
         (APPLICATION_ID, older) if older > 0 => Ok(false),
         _ => Err(Error::usage(place(path), "is a SQLite file but not a dbdyno results file")
             .advise("give another file with --results")),
     }
 }
 
-fn newer_file(path: &Path, version: i32) -> Error {
+/// Results that a newer program wrote.
+pub(super) fn newer(place: &str, version: i32) -> Error {
     let what = format!("was written by a newer dbdyno (schema {version}, this one knows {SCHEMA_VERSION})");
-    Error::usage(place(path), what).advise("update dbdyno or give another file with --results")
+    Error::usage(place, what).advise("update dbdyno or name others with --results")
+}
+
+/// Results in a database that an older program wrote and that are only read.
+pub(super) fn older(place: &str, version: i32) -> Error {
+    let what = format!("was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) and is only read here");
+    Error::usage(place, what).advise("bring it up to date: 'dbdyno runs list --results URL'")
+}
+
+/// A version that no program of ours wrote.
+pub(super) fn no_way_up(place: &str, version: i32) -> Error {
+    Error::usage(place, format!("no way to bring schema {version} up to date")).advise("name others with --results")
 }
 
 fn older_file(path: &Path, version: i32) -> Error {

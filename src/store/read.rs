@@ -1,13 +1,16 @@
 //! Reading: the list of runs, one run, its tests.
 
-use rusqlite::{OptionalExtension, Params, Row};
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::Store;
+use super::base::Row;
 use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
-use super::{Store, failure, process};
+use crate::engine::keeper::Datum;
 use crate::error::{Error, Result, quote};
 use crate::model::{RunKind, RunRecord, RunStatus, Test};
 
@@ -40,9 +43,7 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn runs(&self) -> Result<Vec<RunSummary>> {
-        let mut statement = self.connection.prepare_cached(LIST).map_err(|error| self.explain(error))?;
-        let rows = statement.query_map([], summary).map_err(|error| self.explain(error))?;
-        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.explain(error))
+        self.rows(LIST, Row::new())?.into_iter().map(|row| self.summary(&row)).collect()
     }
 
     /// The run that `which` names: an id, a name (the newest run of that name), or `last`.
@@ -61,8 +62,30 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn tests(&self, run_id: i64) -> Result<Vec<Test>> {
-        let numbers = self.ids("SELECT id FROM test WHERE run_id = ?1 ORDER BY seq", [run_id])?;
-        numbers.into_iter().map(|test_id| self.test(test_id)).collect()
+        let mut series = self.of_tests(&SERIES, run_id)?;
+        let mut snapshots = self.of_tests(&SNAPSHOT, run_id)?;
+        let mut tests = Vec::new();
+        for mut row in self.rows(&TEST.select_with_sql("id", "WHERE run_id = ?1 ORDER BY seq"), vec![run_id.into()])? {
+            let id = row.remove(0).integer();
+            let mut test: Test = TEST.read(row).map_err(|what| self.damaged(what))?;
+            if let (Test::Measured(test), Some(id)) = (&mut test, id) {
+                test.series = series.remove(&id).unwrap_or_default();
+                test.snapshots = snapshots.remove(&id).unwrap_or_default();
+            }
+            tests.push(test);
+        }
+        Ok(tests)
+    }
+
+    /// The items of a table that belong to the tests of a run, by test.
+    fn of_tests<T: DeserializeOwned>(&self, table: &Table, run_id: i64) -> Result<BTreeMap<i64, Vec<T>>> {
+        const TAIL: &str = "WHERE test_id IN (SELECT id FROM test WHERE run_id = ?1) ORDER BY test_id, position";
+        let mut items: BTreeMap<i64, Vec<T>> = BTreeMap::new();
+        for mut row in self.rows(&table.select_with_sql("test_id", TAIL), vec![run_id.into()])? {
+            let test = row.remove(0).integer().unwrap_or_default();
+            items.entry(test).or_default().push(table.read(row).map_err(|what| self.damaged(what))?);
+        }
+        Ok(items)
     }
 
     /// One test of a run by its number, with series and snapshots.
@@ -70,21 +93,21 @@ impl Store {
     /// # Errors
     /// If there is none: the message names the numbers that exist.
     pub fn test_of(&self, run_id: i64, seq: u32) -> Result<Test> {
-        let found = self.ids("SELECT id FROM test WHERE run_id = ?1 AND seq = ?2", (run_id, seq))?;
-        match found.first() {
-            Some(id) => self.test(*id),
+        let found = self.number("SELECT id FROM test WHERE run_id = ?1 AND seq = ?2", vec![run_id.into(), seq.into()])?;
+        match found {
+            Some(id) => self.test(id),
             None => Err(self.no_such_test(run_id, seq)?),
         }
     }
 
     fn no_such_test(&self, run_id: i64, seq: u32) -> Result<Error> {
-        let last = self.ids("SELECT max(seq) FROM test WHERE run_id = ?1", [run_id])?;
-        let advice = match last.first() {
+        let last = self.number("SELECT max(seq) FROM test WHERE run_id = ?1", vec![run_id.into()])?;
+        let advice = match last {
             Some(last) => format!("give a number from 1 to {last}; see 'dbdyno runs show {run_id}'"),
             None => "the run has none".into(),
         };
         let what = format!("holds no test {seq} of run {run_id}");
-        Ok(Error::usage(failure::place(&self.path), what).advise(advice))
+        Ok(Error::usage(self.base.place(), what).advise(advice))
     }
 
     /// The tests of a run, in order, without series and snapshots: for everything that shows figures of whole tests.
@@ -115,33 +138,31 @@ impl Store {
             serde_json::from_value(document).map_err(|error| self.damaged(format!("run {id}: {error}")))?;
         run.loads = self.items(&LOAD, "WHERE run_id = ?1 ORDER BY position", id)?;
         if run.status == RunStatus::Running {
-            run.status = actual(run.status, self.process_of(id)?.as_deref());
+            run.status = self.actual(run.status, id, self.process_of(id)?.as_deref())?;
         }
         Ok(run)
     }
 
     fn process_of(&self, id: i64) -> Result<Option<String>> {
-        let found = self.connection.query_row("SELECT process FROM run WHERE id = ?1", [id], |row| row.get(0));
-        found.map_err(|error| self.explain(error))
+        let found = self.rows("SELECT process FROM run WHERE id = ?1", vec![id.into()])?;
+        Ok(found.first().and_then(|row| row.first()?.text().map(str::to_string)))
     }
 
     fn find(&self, which: &str) -> Result<Option<i64>> {
-        let one = |sql: &str, key: &dyn rusqlite::ToSql| {
-            let found = self.connection.query_row(sql, [key], |row| row.get::<_, Option<i64>>(0)).optional();
-            found.map(Option::flatten).map_err(|error| self.explain(error))
-        };
         if which == "last" {
-            return Ok(self.ids(LAST, [])?.first().copied());
+            return self.number(LAST, Row::new());
         }
-        if let Some(id) = which.parse::<i64>().ok().and_then(|id| one(BY_ID, &id).transpose()) {
-            return id.map(Some);
+        if let Ok(id) = which.parse::<i64>()
+            && let Some(id) = self.number(BY_ID, vec![id.into()])?
+        {
+            return Ok(Some(id));
         }
-        one(BY_NAME, &which)
+        self.number(BY_NAME, vec![which.into()])
     }
 
     fn no_such_run(&self, which: &str) -> Result<Error> {
         let runs = self.runs()?;
-        let place = failure::place(&self.path);
+        let place = self.base.place();
         let Some(last) = runs.last() else {
             return Ok(Error::usage(place, "holds no run yet").advise("measure something with 'dbdyno run'"));
         };
@@ -151,56 +172,48 @@ impl Store {
         Ok(Error::usage(place, format!("holds no run {}", quote(which))).advise(advice))
     }
 
-    pub(super) fn ids(&self, sql: &str, params: impl Params) -> Result<Vec<i64>> {
-        let read = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map(params, |row| row.get::<_, Option<i64>>(0))?;
-            rows.filter_map(rusqlite::Result::transpose).collect::<rusqlite::Result<Vec<i64>>>()
-        };
-        read().map_err(|error| self.explain(error))
+    pub(super) fn rows(&self, sql: &str, binds: Row) -> Result<Vec<Row>> {
+        self.base.rows(sql, binds).map_err(|trouble| self.explain(trouble))
+    }
+
+    /// The number that a query gives; none if it is NULL, or there is no row.
+    pub(super) fn number(&self, sql: &str, binds: Row) -> Result<Option<i64>> {
+        self.base.number(sql, binds).map_err(|trouble| self.explain(trouble))
     }
 
     /// The items of a table that `tail` selects by one number.
     pub(super) fn items<T: DeserializeOwned>(&self, table: &Table, tail: &str, key: i64) -> Result<Vec<T>> {
-        self.items_by(table, tail, [key])
+        self.items_by(table, tail, vec![key.into()])
     }
 
     /// The items of a table that `tail` selects.
-    pub(super) fn items_by<T: DeserializeOwned>(&self, table: &Table, tail: &str, keys: impl Params) -> Result<Vec<T>> {
-        let mut statement =
-            self.connection.prepare_cached(&table.select_sql(tail)).map_err(|error| self.explain(error))?;
-        let mut rows = statement.query(keys).map_err(|error| self.explain(error))?;
-        let mut items = Vec::new();
-        while let Some(row) = rows.next().map_err(|error| self.explain(error))? {
-            items.push(table.read(row).map_err(|what| self.damaged(what))?);
-        }
-        Ok(items)
+    pub(super) fn items_by<T: DeserializeOwned>(&self, table: &Table, tail: &str, binds: Row) -> Result<Vec<T>> {
+        let rows = self.rows(&table.select_sql(tail), binds)?;
+        rows.into_iter().map(|row| table.read(row).map_err(|what| self.damaged(what))).collect()
     }
-}
 
-/// The status to show: a run whose process is gone has failed.
-fn actual(stored: RunStatus, process: Option<&str>) -> RunStatus {
-    match stored {
-        RunStatus::Running if !process.is_some_and(process::is_alive) => RunStatus::Failed,
-        other => other,
+    /// The status to show: a run whose writer is gone has failed.
+    fn actual(&self, stored: RunStatus, id: i64, process: Option<&str>) -> Result<RunStatus> {
+        let is_written = || self.base.is_held(id, process).map_err(|trouble| self.explain(trouble));
+        Ok(if stored == RunStatus::Running && !is_written()? { RunStatus::Failed } else { stored })
     }
-}
 
-pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
-    let stored: String = row.get(5)?;
-    let process: Option<String> = row.get(6)?;
-    let tests: i64 = row.get(7)?;
-    let kind: String = row.get(8)?;
-    Ok(RunSummary {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        kind: RunKind::named(&kind),
-        target: row.get(2)?,
-        engine: row.get(3)?,
-        started_at: row.get(4)?,
-        status: actual(status(&stored), process.as_deref()),
-        tests: tests.unsigned_abs(),
-    })
+    /// A row of [`LIST`].
+    pub(super) fn summary(&self, row: &Row) -> Result<RunSummary> {
+        let number = |at: usize| row.get(at).and_then(Datum::integer).unwrap_or_default();
+        let text = |at: usize| row.get(at).and_then(Datum::text);
+        let some = |at: usize| text(at).unwrap_or_default().to_string();
+        Ok(RunSummary {
+            id: number(0),
+            name: text(1).map(str::to_string),
+            kind: RunKind::named(&some(8)),
+            target: some(2),
+            engine: some(3),
+            started_at: some(4),
+            status: self.actual(status(&some(5)), number(0), text(6))?,
+            tests: number(7).unsigned_abs(),
+        })
+    }
 }
 
 /// The schema allows no other words; an unknown one can only come from a file changed by hand.

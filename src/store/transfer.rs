@@ -4,11 +4,11 @@
 
 use std::io::{BufRead, Write};
 
-use rusqlite::{OptionalExtension, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::Store;
-use super::write::{Trouble, insert_run, insert_test};
+use super::base::{Base, Trouble};
+use super::write::{insert_run, insert_test};
 use crate::error::{Error, Result, visible_json};
 use crate::model::{RunRecord, Test};
 
@@ -68,8 +68,8 @@ impl Store {
     /// One line with `source:line` if the text is not an export, damaged, cut short, of a newer format, or holds a run
     /// that this file has already.
     pub fn import(&mut self, source: &str, input: &mut dyn BufRead) -> Result<Counts> {
-        self.in_transaction(|transaction| {
-            let mut import = Import { source, transaction, counts: Counts::default(), state: State::Start };
+        self.in_transaction(|base| {
+            let mut import = Import { source, base, counts: Counts::default(), state: State::Start };
             let mut number = 0;
             for text in input.lines() {
                 number += 1;
@@ -89,12 +89,12 @@ impl Store {
         source: &str,
         runs: impl IntoIterator<Item = (&'a str, &'a RunRecord, T)>,
     ) -> Result<Vec<i64>> {
-        self.in_transaction(|transaction| {
+        self.in_transaction(|base| {
             let mut ids = Vec::new();
             for (uid, run, tests) in runs {
                 let name = run.name.as_deref().unwrap_or("a run");
-                let id = insert_new(transaction, &format!("{source} ({name})"), uid, run)?;
-                tests.as_ref().iter().try_for_each(|test| insert_test(transaction, id, test))?;
+                let id = insert_new(base, &format!("{source} ({name})"), uid, run)?;
+                tests.as_ref().iter().try_for_each(|test| insert_test(base, id, test))?;
                 ids.push(id);
             }
             Ok(ids)
@@ -102,8 +102,9 @@ impl Store {
     }
 
     fn uid(&self, id: i64) -> Result<String> {
-        let found = self.connection.query_row("SELECT uid FROM run WHERE id = ?1", [id], |row| row.get(0));
-        found.map_err(|error| self.explain(error))
+        let found = self.rows("SELECT uid FROM run WHERE id = ?1", vec![id.into()])?;
+        let uid = found.first().and_then(|row| row.first()?.text().map(str::to_string));
+        uid.ok_or_else(|| self.damaged(format!("run {id} vanished")))
     }
 }
 
@@ -117,15 +118,14 @@ fn unwritten(error: &dyn std::fmt::Display) -> Error {
 }
 
 /// Inserts a run under a uid that the file must not hold yet; `place` names it in the message.
-fn insert_new(transaction: &Transaction<'_>, place: &str, uid: &str, run: &RunRecord) -> Step<i64> {
+fn insert_new(base: &dyn Base, place: &str, uid: &str, run: &RunRecord) -> Step<i64> {
     let known = "SELECT id FROM run WHERE uid = ?1";
-    let known: Option<i64> = transaction.query_row(known, [uid], |row| row.get(0)).optional()?;
-    if let Some(id) = known {
+    if let Some(id) = base.number(known, vec![uid.into()])? {
         let error = Error::usage(place, format!("this run is here already as run {id}"));
         return Err(Trouble::Said(error.advise("nothing was imported; leave it out or delete it here first")));
     }
-    let id = insert_run(transaction, run, None)?;
-    transaction.execute("UPDATE run SET uid = ?2 WHERE id = ?1", (id, uid))?;
+    let id = insert_run(base, run, None)?;
+    base.rows("UPDATE run SET uid = ?2 WHERE id = ?1", vec![id.into(), uid.into()])?;
     Ok(id)
 }
 
@@ -139,7 +139,7 @@ enum State {
 
 struct Import<'a> {
     source: &'a str,
-    transaction: &'a Transaction<'a>,
+    base: &'a dyn Base,
     counts: Counts,
     state: State,
 }
@@ -162,7 +162,7 @@ impl Import<'_> {
             (Line::Header { .. }, State::Start) => self.state = State::BeforeFirstRun,
             (Line::Run { uid, run }, State::BeforeFirstRun | State::InRun(_)) => self.run(number, &uid, &run)?,
             (Line::Test(test), State::InRun(id)) => {
-                insert_test(self.transaction, *id, &test).map_err(|trouble| self.unfit(number, trouble))?;
+                insert_test(self.base, *id, &test).map_err(|trouble| self.unfit(number, trouble))?;
                 self.counts.tests += 1;
             }
             (Line::End(counts), State::BeforeFirstRun | State::InRun(_)) => self.end(number, counts)?,
@@ -189,7 +189,7 @@ impl Import<'_> {
 
     fn run(&mut self, number: u64, uid: &str, run: &RunRecord) -> Step {
         let place = format!("{}:{number}", self.source);
-        let id = insert_new(self.transaction, &place, uid, run).map_err(|trouble| self.unfit(number, trouble))?;
+        let id = insert_new(self.base, &place, uid, run).map_err(|trouble| self.unfit(number, trouble))?;
         self.state = State::InRun(id);
         self.counts.runs += 1;
         Ok(())
@@ -198,10 +198,7 @@ impl Import<'_> {
     /// A constraint broken by a line is the file's fault; a full disk is not.
     fn unfit(&self, number: u64, trouble: Trouble) -> Trouble {
         match trouble {
-            Trouble::Sqlite(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
-                self.wrong(number, &format!("does not fit the results file ({error})"))
-            }
-            Trouble::Shape(what) => self.wrong(number, &format!("does not fit the results file ({what})")),
+            Trouble::Unfit(what) | Trouble::Shape(what) => self.wrong(number, &format!("does not fit the results file ({what})")),
             other => other,
         }
     }

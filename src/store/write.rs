@@ -1,12 +1,14 @@
 //! Writing: a run as it becomes known, and one transaction per test.
 
-use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params_from_iter};
 use serde::Serialize;
+use serde_json::Value;
 
+use super::base::{self, Answer, Base, Trouble};
 use super::columns::Table;
 use super::tables::{LOAD, RUN, SERIES, SNAPSHOT, TEST};
 use super::{Store, process};
-use crate::error::{Error, Result};
+use crate::engine::keeper::Datum;
+use crate::error::Result;
 use crate::model::{Explained, LoadResult, RunRecord, RunStatus, Test, TestResult, Verdict};
 
 /// A run without what has tables or keys of its own.
@@ -33,7 +35,11 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn begin_run(&mut self, run: &RunRecord) -> Result<i64> {
-        self.in_transaction(|transaction| insert_run(transaction, run, process::this_process()))
+        self.in_transaction(|base| {
+            let id = insert_run(base, run, process::this_process())?;
+            base.hold(id)?;
+            Ok(id)
+        })
     }
 
     /// Stores what has become known of the run `run.id` since [`Store::begin_run`]: disclosure, plan, loads, status.
@@ -41,12 +47,12 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn update_run(&mut self, run: &RunRecord) -> Result<()> {
-        self.in_transaction(|transaction| {
+        self.in_transaction(|base| {
             let mut values = RUN.values(&[], &RunRow(run)).map_err(Trouble::Shape)?;
             values.push(run.id.into());
-            transaction.prepare_cached(&RUN.update_sql())?.execute(params_from_iter(values))?;
-            transaction.execute("DELETE FROM load WHERE run_id = ?1", [run.id])?;
-            insert_loads(transaction, run.id, &run.loads)
+            base.rows(&RUN.update_sql(), values)?;
+            base.rows("DELETE FROM load WHERE run_id = ?1", vec![run.id.into()])?;
+            insert_loads(base, run.id, &run.loads)
         })
     }
 
@@ -55,7 +61,7 @@ impl Store {
     /// # Errors
     /// If the file cannot be written or the run already has a test of this number.
     pub fn save_test(&mut self, run_id: i64, test: &TestResult) -> Result<()> {
-        self.in_transaction(|transaction| insert_test(transaction, run_id, &Test::from(test.clone())))
+        self.in_transaction(|base| insert_test(base, run_id, &Test::from(test.clone())))
     }
 
     /// Stores another verdict on a test.
@@ -65,10 +71,10 @@ impl Store {
     pub fn judge_again(&mut self, run_id: i64, seq: u32, verdict: &Verdict) -> Result<()> {
         const SQL: &str = "UPDATE test SET verdict = ?3, reasons = ?4 WHERE run_id = ?1 AND seq = ?2";
         let reasons = serde_json::to_string(&verdict.reasons);
-        self.in_transaction(|transaction| {
+        self.in_transaction(|base| {
             let reasons = reasons.map_err(|error| Trouble::Shape(error.to_string()))?;
-            transaction.execute(SQL, (run_id, seq, verdict.status.to_string(), reasons))?;
-            Ok(())
+            let status = verdict.status.to_string();
+            base.rows(SQL, vec![run_id.into(), seq.into(), status.into(), reasons.into()]).map(drop)
         })
     }
 
@@ -77,13 +83,16 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn explain_test(&mut self, run_id: i64, seq: u32, explained: &Explained) -> Result<()> {
-        const SQL: &str =
-            "UPDATE test SET rest = json_set(rest, '$.explained', json(?3)) WHERE run_id = ?1 AND seq = ?2";
-        let explained = serde_json::to_string(explained);
-        self.in_transaction(|transaction| {
-            let explained = explained.map_err(|error| Trouble::Shape(error.to_string()))?;
-            transaction.execute(SQL, (run_id, seq, explained))?;
-            Ok(())
+        const READ: &str = "SELECT rest FROM test WHERE run_id = ?1 AND seq = ?2";
+        const WRITE: &str = "UPDATE test SET rest = ?3 WHERE run_id = ?1 AND seq = ?2";
+        let shape = |error: serde_json::Error| Trouble::Shape(error.to_string());
+        self.in_transaction(|base| {
+            let key = vec![Datum::from(run_id), seq.into()];
+            let found = base.rows(READ, key.clone())?;
+            let Some(rest) = found.first().and_then(|row| row.first()?.text()) else { return Ok(()) };
+            let mut rest: Value = serde_json::from_str(rest).map_err(shape)?;
+            rest["explained"] = serde_json::to_value(explained).map_err(shape)?;
+            base.rows(WRITE, [key, vec![rest.to_string().into()]].concat()).map(drop)
         })
     }
 
@@ -93,9 +102,9 @@ impl Store {
     /// If the file cannot be written.
     pub fn finish_run(&mut self, run_id: i64, status: RunStatus) -> Result<()> {
         const SQL: &str = "UPDATE run SET status = ?2, ended_at = ?3, process = NULL WHERE id = ?1";
-        self.in_transaction(|transaction| {
-            transaction.execute(SQL, (run_id, status.name(), now()))?;
-            Ok(())
+        self.in_transaction(|base| {
+            base.rows(SQL, vec![run_id.into(), status.name().into(), now().into()])?;
+            base.release(run_id)
         })
     }
 
@@ -104,95 +113,42 @@ impl Store {
     /// # Errors
     /// If the file cannot be written.
     pub fn delete(&mut self, run_id: i64) -> Result<()> {
-        self.in_transaction(|transaction| {
-            transaction.execute("DELETE FROM run WHERE id = ?1", [run_id])?;
-            Ok(())
-        })
+        self.in_transaction(|base| base.rows("DELETE FROM run WHERE id = ?1", vec![run_id.into()]).map(drop))
     }
 
     /// Runs `work` in a transaction that is rolled back if it fails.
-    pub(super) fn in_transaction<T>(
-        &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> std::result::Result<T, Trouble>,
-    ) -> Result<T> {
-        let outcome = attempt(&mut self.connection, work);
-        outcome.map_err(|trouble| match trouble {
-            Trouble::Sqlite(error) => self.explain(error),
-            Trouble::Shape(what) => {
-                Error::target(super::failure::place(&self.path), format!("cannot store it ({what})"))
-                    .advise("report this as a bug")
-            }
-            Trouble::Said(error) => error,
-        })
+    pub(super) fn in_transaction<T>(&mut self, work: impl FnOnce(&dyn Base) -> Answer<T>) -> Result<T> {
+        base::in_transaction(self.base.as_ref(), work).map_err(|trouble| self.explain(trouble))
     }
-}
-
-/// Why a transaction was rolled back.
-pub(super) enum Trouble {
-    Sqlite(rusqlite::Error),
-    /// The value does not fit the declared columns.
-    Shape(String),
-    /// An error that is already in words.
-    Said(Error),
-}
-
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Self {
-        Trouble::Sqlite(error)
-    }
-}
-
-fn attempt<T>(
-    connection: &mut Connection,
-    work: impl FnOnce(&Transaction<'_>) -> std::result::Result<T, Trouble>,
-) -> std::result::Result<T, Trouble> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let value = work(&transaction)?;
-    transaction.commit()?;
-    Ok(value)
 }
 
 /// Inserts a run with its loads; gives its id.
-pub(super) fn insert_run(
-    transaction: &Transaction<'_>,
-    run: &RunRecord,
-    process: Option<String>,
-) -> std::result::Result<i64, Trouble> {
-    let id = insert(transaction, &RUN, &[&process], &RunRow(run))?;
-    insert_loads(transaction, id, &run.loads)?;
+pub(super) fn insert_run(base: &dyn Base, run: &RunRecord, process: Option<String>) -> Answer<i64> {
+    let id = insert(base, &RUN, &[process.into()], &RunRow(run))?;
+    insert_loads(base, id, &run.loads)?;
     Ok(id)
 }
 
-fn insert_loads(transaction: &Transaction<'_>, run_id: i64, loads: &[LoadResult]) -> std::result::Result<(), Trouble> {
-    insert_all(transaction, &LOAD, run_id, loads)
+fn insert_loads(base: &dyn Base, run_id: i64, loads: &[LoadResult]) -> Answer<()> {
+    insert_all(base, &LOAD, run_id, loads)
 }
 
 /// Inserts a test with its series and snapshots.
-pub(super) fn insert_test(transaction: &Transaction<'_>, run_id: i64, test: &Test) -> std::result::Result<(), Trouble> {
-    let test_id = insert(transaction, &TEST, &[&run_id], &test.without_seconds())?;
-    insert_all(transaction, &SERIES, test_id, test.series())?;
-    insert_all(transaction, &SNAPSHOT, test_id, test.snapshots())
+pub(super) fn insert_test(base: &dyn Base, run_id: i64, test: &Test) -> Answer<()> {
+    let test_id = insert(base, &TEST, &[run_id.into()], &test.without_seconds())?;
+    insert_all(base, &SERIES, test_id, test.series())?;
+    insert_all(base, &SNAPSHOT, test_id, test.snapshots())
 }
 
-fn insert_all<T: Serialize>(
-    transaction: &Transaction<'_>,
-    table: &Table,
-    owner: i64,
-    items: &[T],
-) -> std::result::Result<(), Trouble> {
-    for (item, position) in items.iter().zip(1_i64..) {
-        insert(transaction, table, &[&owner, &position], item)?;
-    }
-    Ok(())
+fn insert_all<T: Serialize>(base: &dyn Base, table: &Table, owner: i64, items: &[T]) -> Answer<()> {
+    let values = |(item, position): (&T, i64)| table.values(&[owner.into(), position.into()], item);
+    let rows = items.iter().zip(1_i64..).map(values).collect::<std::result::Result<Vec<_>, _>>().map_err(Trouble::Shape)?;
+    base.run(&table.insert_sql(), &rows).map(drop)
 }
 
-fn insert<T: Serialize>(
-    transaction: &Transaction<'_>,
-    table: &Table,
-    keys: &[&dyn ToSql],
-    item: &T,
-) -> std::result::Result<i64, Trouble> {
+/// Inserts a row of a table whose rows are numbered; gives its number.
+fn insert<T: Serialize>(base: &dyn Base, table: &Table, keys: &[Datum], item: &T) -> Answer<i64> {
     let values = table.values(keys, item).map_err(Trouble::Shape)?;
-    transaction.prepare_cached(&table.insert_sql())?.execute(params_from_iter(values))?;
-    Ok(transaction.last_insert_rowid())
+    let id = base.number(&format!("{} RETURNING id", table.insert_sql()), values)?;
+    id.ok_or_else(|| Trouble::Shape(format!("{} gives no number", table.name)))
 }

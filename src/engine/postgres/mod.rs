@@ -6,12 +6,14 @@
 //!
 //! `url` where to connect, `password` the password file, `connect` opens and cancels, `wire` frames messages, `reply` reads their
 //! bodies, `session` runs control statements and finds the server's processes, `job` the client drive,
-//! `routine` the database drive, `copy` loads.
+//! `routine` the database drive, `copy` loads,
+//! `keeper` keeps results.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine::cancel::Running;
+use crate::engine::keeper::Keeper;
 use crate::engine::remote::{
     Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account, own_password,
     sessions_left,
@@ -26,6 +28,7 @@ mod connect;
 mod copy;
 mod error;
 mod job;
+mod keeper;
 mod password;
 mod provision;
 mod reply;
@@ -36,6 +39,7 @@ mod wire;
 
 use connect::{CancelKey, JOB_SETTINGS, connect};
 use job::JobSession;
+use keeper::PgKeeper;
 use session::PgSession;
 use url::Config;
 
@@ -109,6 +113,20 @@ impl Engine for Postgres {
         let roads = Roads::new(Road { config, passwords });
         let jobs = Running::new();
         Ok(Box::new(PgDatabase { roads, is_local, is_ours, version, postmaster_pid, storage_path, running, jobs }))
+    }
+    fn keeps(&self) -> bool {
+        true
+    }
+    fn keeper(&self, target: &ConnectTo) -> Result<Box<dyn Keeper>, EngineError> {
+        let config = Config::parse(target.url()?)?;
+        let passwords = Passwords::new(url::SOURCES, target.password.clone());
+        let connection = connect(&config, &passwords, keeper::SETTINGS)?;
+        let version = Version::parse(&connection.server_version);
+        check_version(&version, &connection.server_version)?;
+        let greeted = connection.backend_pid;
+        let mut session = PgSession::new(connection, &Running::new());
+        provision::check_state(&mut session, greeted, Access::Watch)?;
+        Ok(Box::new(PgKeeper(session)))
     }
 }
 

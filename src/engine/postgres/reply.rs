@@ -11,16 +11,24 @@ pub(super) fn affected_rows(tag: &[u8]) -> u64 {
     digits.fold((0, 1), add).0
 }
 
-/// Names in a `RowDescription` body: count, then per field a name with a zero byte and 18 bytes.
+/// Names in a `RowDescription` body.
 pub(super) fn column_names(body: &[u8]) -> Option<Vec<String>> {
+    Some(columns(body)?.into_iter().map(|(name, _)| name).collect())
+}
+
+/// Names and numbers of the types in a `RowDescription` body: count, then per field a name with a zero byte and 18 bytes, in
+/// them the type behind table and column.
+pub(super) fn columns(body: &[u8]) -> Option<Vec<(String, u32)>> {
     let mut rest = body.get(2..)?;
-    let mut names = Vec::new();
+    let mut columns = Vec::new();
     while !rest.is_empty() {
         let end = rest.iter().position(|byte| *byte == 0)?;
-        names.push(String::from_utf8_lossy(&rest[..end]).into_owned());
-        rest = rest.get(end + 1 + 18..)?;
+        let name = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let field = rest.get(end + 1..end + 1 + 18)?;
+        columns.push((name, u32::from_be_bytes([field[6], field[7], field[8], field[9]])));
+        rest = &rest[end + 1 + 18..];
     }
-    Some(names)
+    Some(columns)
 }
 
 /// The columns of a `DataRow` body; none if it is not well formed.

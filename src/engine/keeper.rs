@@ -1,0 +1,111 @@
+//! A database that keeps data of whoever asks, beside any data set: statements with binds of any kind, and the engine's own
+//! words where databases differ.
+
+use super::{ConnectTo, ENGINES, EngineError};
+use crate::model::Target;
+
+/// A value that is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Datum {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+impl From<i64> for Datum {
+    fn from(value: i64) -> Self {
+        Datum::Integer(value)
+    }
+}
+
+impl From<u32> for Datum {
+    fn from(value: u32) -> Self {
+        Datum::Integer(value.into())
+    }
+}
+
+impl From<f64> for Datum {
+    fn from(value: f64) -> Self {
+        Datum::Real(value)
+    }
+}
+
+impl From<&str> for Datum {
+    fn from(value: &str) -> Self {
+        Datum::Text(value.to_string())
+    }
+}
+
+impl From<String> for Datum {
+    fn from(value: String) -> Self {
+        Datum::Text(value)
+    }
+}
+
+impl<T: Into<Datum>> From<Option<T>> for Datum {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Datum::Null, Into::into)
+    }
+}
+
+impl Datum {
+    /// The whole number, if it is one.
+    pub fn integer(&self) -> Option<i64> {
+        if let Datum::Integer(value) = self { Some(*value) } else { None }
+    }
+    /// The number, if it is one.
+    pub fn real(&self) -> Option<f64> {
+        match self {
+            Datum::Integer(value) => Some(*value as f64),
+            Datum::Real(value) => Some(*value),
+            Datum::Null | Datum::Text(_) => None,
+        }
+    }
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        if let Datum::Text(value) = self { Some(value) } else { None }
+    }
+}
+
+/// A session of a database that keeps data. Dropping it ends it.
+pub trait Keeper: Send {
+    /// Runs `sql`, whose binds are `?1`, `?2`, once with each row of `binds`, which travel together; gives the rows of all.
+    ///
+    /// # Errors
+    /// The first; in a transaction, all of it has failed then.
+    fn run(&mut self, sql: &str, binds: &[Vec<Datum>]) -> Result<Vec<Vec<Datum>>, EngineError>;
+    /// Runs statements without binds, in one transaction unless they say otherwise.
+    ///
+    /// # Errors
+    /// The first.
+    fn execute(&mut self, sql: &str) -> Result<(), EngineError>;
+    /// What this database calls something: a statement or an expression by its name, with `{{names}}` filled in.
+    ///
+    /// # Errors
+    /// There is none of that name: a mistake of ours.
+    fn words(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError>;
+    /// Words of a schema and what this database says instead, to be replaced in this order.
+    fn schema_words(&self) -> &'static [(&'static str, &'static str)];
+}
+
+/// True if text is a URL, of whatever scheme, and not the name of a file.
+pub fn is_url(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphabetic()))
+}
+
+/// Schemes of the URLs of databases that keep data.
+pub fn schemes() -> Vec<&'static str> {
+    let keeping = ENGINES.iter().filter(|engine| engine.keeps());
+    keeping.flat_map(|engine| engine.capabilities().url_schemes).copied().collect()
+}
+
+/// Opens the database of a URL to keep data there; none if no engine of its scheme does that.
+pub fn open(url: &str, password: Option<&secrecy::SecretString>) -> Option<Result<Box<dyn Keeper>, EngineError>> {
+    let scheme = url.split_once("://")?.0;
+    let mut keeping = ENGINES.iter().filter(|engine| engine.keeps());
+    let engine = keeping.find(|engine| engine.capabilities().url_schemes.contains(&scheme))?;
+    let target = Target::Existing { engine: engine.name().into(), url: url.into() };
+    let (url, password) = (Some(url.into()), password.cloned());
+    Some(engine.keeper(&ConnectTo { target, file: None, url, password, settings: Default::default() }))
+}

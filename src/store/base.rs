@@ -1,0 +1,78 @@
+//! What holds the results: a file or a database. The rest of the module speaks to it in SQL that all of them know, with binds
+//! `?1`, `?2`; where they differ it asks for the words.
+
+use crate::engine::keeper::Datum;
+use crate::error::Error;
+
+/// A row of a result.
+pub(super) type Row = Vec<Datum>;
+
+/// What the rest of the module needs.
+pub(super) trait Base: Send {
+    /// Runs a statement once with each row of binds; gives the rows of all.
+    fn run(&self, sql: &str, binds: &[Row]) -> Answer<Vec<Row>>;
+    /// Begins a transaction that writes.
+    fn begin(&self) -> Answer<()>;
+    fn commit(&self) -> Answer<()>;
+    fn roll_back(&self);
+    /// The expression of the text at `path` in a column of JSON; NULL if there is none.
+    fn json_text(&self, column: &str, path: &[&str]) -> Answer<String>;
+    /// The table of the pairs (key, value) of a column that holds a JSON object of texts.
+    fn json_pairs(&self, column: &str) -> Answer<String>;
+    /// In the transaction that begins a run: we write it as long as we live.
+    fn hold(&self, run_id: i64) -> Answer<()>;
+    /// We write the run no more.
+    fn release(&self, run_id: i64) -> Answer<()>;
+    /// True if who writes the run still lives; `process` is what [`super::process`] wrote down of him.
+    fn is_held(&self, run_id: i64, process: Option<&str>) -> Answer<bool>;
+    /// How errors name it.
+    fn place(&self) -> String;
+}
+
+/// What [`Base`] gives.
+pub(super) type Answer<T> = std::result::Result<T, Trouble>;
+
+/// Why nothing was read, or a transaction was rolled back.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// A rule of the schema is broken by what was to be stored.
+    Unfit(String),
+    /// The value does not fit the declared columns.
+    Shape(String),
+    /// An error that is already in words.
+    Said(Error),
+}
+
+impl Trouble {
+    /// In words for the user, about the results at `place`.
+    pub(super) fn at(self, place: &str) -> Error {
+        match self {
+            Trouble::Said(error) => error,
+            Trouble::Unfit(what) | Trouble::Shape(what) => {
+                Error::target(place, format!("cannot store it ({what})")).advise("report this as a bug")
+            }
+        }
+    }
+}
+
+/// Runs `work` in a transaction that is rolled back if it fails.
+pub(super) fn in_transaction<T>(base: &dyn Base, work: impl FnOnce(&dyn Base) -> Answer<T>) -> Answer<T> {
+    base.begin()?;
+    let done = work(base).and_then(|value| base.commit().map(|()| value));
+    if done.is_err() {
+        base.roll_back();
+    }
+    done
+}
+
+impl dyn Base + '_ {
+    /// The rows of a query.
+    pub(super) fn rows(&self, sql: &str, binds: Row) -> Answer<Vec<Row>> {
+        self.run(sql, &[binds])
+    }
+
+    /// The first number of the first row; none if there is no row, or it is NULL.
+    pub(super) fn number(&self, sql: &str, binds: Row) -> Answer<Option<i64>> {
+        Ok(self.rows(sql, binds)?.first().and_then(|row| row.first()?.integer()))
+    }
+}

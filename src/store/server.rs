@@ -1,0 +1,219 @@
+//! Results in a database of a server that several users share.
+
+use std::cell::{Cell, RefCell};
+
+use secrecy::SecretString;
+
+use super::base::{Answer, Base, Row, Trouble};
+use super::open::{APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, newer, no_way_up, older};
+use crate::engine::keeper::{self, Keeper};
+use crate::engine::{EngineError, ErrorClass};
+use crate::error::{Error, Result, quote};
+
+/// An open database.
+pub(super) struct Server {
+    /// Its URL, which holds no password.
+    url: String,
+    password: Option<SecretString>,
+    keeper: RefCell<Box<dyn Keeper>>,
+    in_transaction: Cell<bool>,
+    /// Runs that we write.
+    held: RefCell<Vec<i64>>,
+}
+
+/// Class of the SQLSTATEs of broken rules of a schema (SQL standard).
+const BROKEN_RULE: &str = "23";
+
+impl Server {
+    /// Opens the database of a URL; creates our schema there if `creates`, and brings an older one up to date if `updates`.
+    ///
+    /// # Errors
+    /// Not reached, no schema of ours, one of another or a newer program, a missing privilege.
+    pub(super) fn open(url: &str, password: Option<&SecretString>, opening: Opening) -> Result<Server> {
+        let keeper = connect(url, password)?;
+        let server = Server {
+            url: url.to_string(),
+            password: password.cloned(),
+            keeper: RefCell::new(keeper),
+            in_transaction: Cell::new(false),
+            held: RefCell::new(Vec::new()),
+        };
+        server.prepare(opening).map_err(|trouble| trouble.at(url))?;
+        Ok(server)
+    }
+
+    fn prepare(&self, opening: Opening) -> Answer<()> {
+        let version = self.version()?;
+        match (version, opening) {
+            (Some(SCHEMA_VERSION), _) => Ok(()),
+            (Some(other), _) if other > SCHEMA_VERSION => Err(Trouble::Said(newer(&self.url, other))),
+            (Some(other), Opening::Read) => Err(Trouble::Said(older(&self.url, other))),
+            (None, Opening::Read | Opening::Update) => Err(Trouble::Said(self.empty())),
+            (_, Opening::Create | Opening::Update) => super::base::in_transaction(self, |_| self.bring_up()),
+        }
+    }
+
+    /// Creates the schema or brings it up to date, while nobody else does.
+    fn bring_up(&self) -> Answer<()> {
+        self.query("alone")?;
+        // Somebody else may have done it meanwhile.
+        match self.version()? {
+            Some(SCHEMA_VERSION) => return Ok(()),
+            Some(from) => {
+                for version in from..SCHEMA_VERSION {
+                    let step = MIGRATIONS.iter().find(|step| step.from == version);
+                    let step = step.ok_or_else(|| Trouble::Said(no_way_up(&self.url, version)))?;
+                    self.execute(&self.in_its_words(step.sql))?;
+                }
+            }
+            None => {
+                let told = self.query("state")?;
+                if told.first().and_then(|row| row.first()?.integer()) == Some(0) {
+                    self.execute(&self.words("create", &[])?)?;
+                }
+                self.execute(&self.in_its_words(SCHEMA))?;
+                let application = APPLICATION_ID.to_string();
+                self.execute(&self.words("adopt", &[("application", &application), ("version", "0")])?)?;
+            }
+        }
+        self.execute(&self.words("set-version", &[("version", &SCHEMA_VERSION.to_string())])?)
+    }
+
+    /// The version of the schema; none if there is nothing.
+    fn version(&self) -> Answer<Option<i32>> {
+        let told = self.query("state")?;
+        let is = |at: usize| told.first().and_then(|row| row.get(at)?.integer()) == Some(1);
+        if !is(1) {
+            let foreign = || Error::usage(&self.url, "its schema for results holds something else").advise(OTHER_DATABASE);
+            return if is(2) { Err(Trouble::Said(foreign())) } else { Ok(None) };
+        }
+        let mark = self.query("mark")?;
+        let number = |at: usize| mark.first().and_then(|row| i32::try_from(row.get(at)?.integer()?).ok());
+        let foreign = || Error::usage(&self.url, "its schema for results is not one of dbdyno").advise(OTHER_DATABASE);
+        match (number(0), number(1)) {
+            (Some(APPLICATION_ID), Some(version)) => Ok(Some(version)),
+            _ => Err(Trouble::Said(foreign())),
+        }
+    }
+
+    /// The schema's texts in the words of this database.
+    fn in_its_words(&self, sql: &str) -> String {
+        let words = self.keeper.borrow().schema_words();
+        words.iter().fold(sql.to_string(), |sql, (theirs, own)| sql.replace(theirs, own))
+    }
+
+    fn empty(&self) -> Error {
+        Error::usage(&self.url, "holds no results yet").advise("measure something with 'dbdyno run'")
+    }
+
+    fn words(&self, name: &str, values: &[(&str, &str)]) -> Answer<String> {
+        self.keeper.borrow().words(name, values).map_err(|error| self.in_words(error))
+    }
+
+    /// The rows of a query by its name.
+    fn query(&self, name: &str) -> Answer<Vec<Row>> {
+        self.run(&self.words(name, &[])?, &[Vec::new()])
+    }
+
+    fn execute(&self, sql: &str) -> Answer<()> {
+        self.keeper.borrow_mut().execute(sql).map_err(|error| self.in_words(error))
+    }
+
+    fn in_words(&self, error: EngineError) -> Trouble {
+        match (&error.code, error.class) {
+            (Some(code), _) if code.starts_with(BROKEN_RULE) => Trouble::Unfit(error.message),
+            (_, ErrorClass::Privilege) => Trouble::Said(error.advised(GRANT).at(&self.url)),
+            _ => Trouble::Said(error.at(&self.url)),
+        }
+    }
+
+    /// What is told apart from a statement's own failure: the session has ended, and none of our statements was under way in a
+    /// transaction. A new one goes on.
+    fn again(&self, error: EngineError) -> Answer<()> {
+        if error.class != ErrorClass::Lost || self.in_transaction.get() {
+            return Err(self.in_words(error));
+        }
+        let new = connect(&self.url, self.password.as_ref()).map_err(Trouble::Said)?;
+        *self.keeper.borrow_mut() = new;
+        let hold = self.words("hold", &[])?;
+        let held: Vec<Row> = self.held.borrow().iter().map(|id| vec![(*id).into()]).collect();
+        self.keeper.borrow_mut().run(&hold, &held).map(drop).map_err(|error| self.in_words(error))
+    }
+}
+
+/// What may be done to a database that is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// Our schema is created if it is missing, and brought up to date.
+    Create,
+    /// It must be there, and is brought up to date.
+    Update,
+    /// It must be there and up to date: nothing is written.
+    Read,
+}
+
+const OTHER_DATABASE: &str = "give another database with --results";
+const GRANT: &str = "ask the owner of schema dbdyno_results to grant usage on it, and select, insert, update and delete on all its tables";
+
+fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Keeper>> {
+    let unknown = || {
+        let scheme = url.split("://").next().unwrap_or_default();
+        let known: Vec<String> = keeper::schemes().iter().map(|scheme| format!("{scheme}://user@host/database")).collect();
+        Error::usage("--results", format!("{} is not a database that keeps results", quote(scheme)))
+            .advise(format!("give a file, or {}", known.join(" or ")))
+    };
+    let opened = keeper::open(url, password).ok_or_else(unknown)?;
+    opened.map_err(|error| {
+        // What is wrong with a URL may be that it holds a password: it is not repeated.
+        let place = if error.class == ErrorClass::Usage { "--results" } else { url };
+        error.at(place)
+    })
+}
+
+impl Base for Server {
+    fn run(&self, sql: &str, binds: &[Row]) -> Answer<Vec<Row>> {
+        let first = self.keeper.borrow_mut().run(sql, binds);
+        first.or_else(|error| {
+            self.again(error)?;
+            self.keeper.borrow_mut().run(sql, binds).map_err(|error| self.in_words(error))
+        })
+    }
+    fn begin(&self) -> Answer<()> {
+        self.query("begin")?;
+        self.in_transaction.set(true);
+        Ok(())
+    }
+    fn commit(&self) -> Answer<()> {
+        self.query("commit").map(|_| self.in_transaction.set(false))
+    }
+    fn roll_back(&self) {
+        let _ = self.query("rollback"); // a session that has ended has rolled back
+        self.in_transaction.set(false);
+    }
+    fn json_text(&self, column: &str, path: &[&str]) -> Answer<String> {
+        self.words("json-text", &[("column", column), ("path", &format!("{{{}}}", path.join(",")))])
+    }
+    fn json_pairs(&self, column: &str) -> Answer<String> {
+        self.words("json-pairs", &[("column", column)])
+    }
+    fn hold(&self, run_id: i64) -> Answer<()> {
+        self.run(&self.words("hold", &[])?, &[vec![run_id.into()]])?;
+        self.held.borrow_mut().push(run_id);
+        Ok(())
+    }
+    fn release(&self, run_id: i64) -> Answer<()> {
+        let mut held = self.held.borrow_mut();
+        if let Some(at) = held.iter().position(|id| *id == run_id) {
+            held.remove(at);
+            self.run(&self.words("release", &[])?, &[vec![run_id.into()]])?;
+        }
+        Ok(())
+    }
+    fn is_held(&self, run_id: i64, _: Option<&str>) -> Answer<bool> {
+        let found = self.run(&self.words("is-held", &[])?, &[vec![run_id.into()]])?;
+        Ok(found.first().and_then(|row| row.first()?.integer()).is_some_and(|count| count > 0))
+    }
+    fn place(&self) -> String {
+        self.url.clone()
+    }
+}
