@@ -41,8 +41,9 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Results file [default: results.db in the state directory]
-    #[arg(long, global = true, value_name = "FILE", env = "DBDYNO_RESULTS")]
+    /// Results file, or a PostgreSQL database that a team shares, postgres://user@host/database (schema dbdyno_results) [default:
+    /// results.db in the state directory]
+    #[arg(long, global = true, value_name = "FILE|URL", env = "DBDYNO_RESULTS")]
     pub results: Option<PathBuf>,
     /// Directory with workloads of your own, laid over the built-in catalogue
     #[arg(long, global = true, value_name = "DIR", env = "DBDYNO_CATALOG")]

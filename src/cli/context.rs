@@ -2,10 +2,11 @@
 
 use std::io::{IsTerminal, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use secrecy::SecretString;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::pipe;
@@ -15,14 +16,21 @@ use super::paths;
 use crate::catalog::Catalog;
 use crate::error::{Error, Kind, Result, quote};
 use crate::runner::Interrupt;
-use crate::store::Store;
+use crate::store::{Place, Store};
 
 /// The context of a command.
 pub struct Context {
     pub global: Global,
+    /// Typed for the results.
+    password: OnceLock<SecretString>,
 }
 
 impl Context {
+    /// With these global options.
+    pub fn new(global: Global) -> Self {
+        Context { global, password: OnceLock::new() }
+    }
+
     /// The built-in catalogue, with `--catalog` laid over it.
     ///
     /// # Errors
@@ -34,29 +42,68 @@ impl Context {
         }
     }
 
-    /// The results file, created if it is missing.
+    /// The results, their file or schema created if it is missing.
     ///
     /// # Errors
-    /// If it cannot be written, is damaged or newer than this program, or is to lie in a directory that is not there.
+    /// If they cannot be written, are damaged or newer than this program, or are to lie in a directory that is not there.
     pub fn store(&self) -> Result<Store> {
         self.global.results.as_ref().map_or(Ok(()), |file| paths::check_parent(file, "--results"))?;
-        Store::open(&paths::results_file(self.global.results.as_ref()))
+        self.opened(Store::open)
     }
 
-    /// The results file, which must exist, for a command that only reads it.
+    /// The results, which must exist, for a command that only reads them.
     ///
     /// # Errors
-    /// If there is none, or it cannot be read.
+    /// If there are none, or they cannot be read.
     pub fn store_to_read(&self) -> Result<Store> {
-        Store::open_to_read(&paths::results_file(self.global.results.as_ref()))
+        self.opened(Store::open_to_read)
     }
 
-    /// The results file, which must exist, to be changed.
+    /// The results, which must exist, to be changed.
     ///
     /// # Errors
-    /// As [`Context::store`], and if there is none.
+    /// As [`Context::store`], and if there are none.
     pub fn existing_store(&self) -> Result<Store> {
-        Store::open_existing(&paths::results_file(self.global.results.as_ref()))
+        self.opened(Store::open_existing)
+    }
+
+    /// True if there are results; nothing is created.
+    ///
+    /// # Errors
+    /// If that cannot be found out, or they are not ours.
+    pub fn has_store(&self) -> Result<bool> {
+        self.opened(Store::is_there)
+    }
+
+    /// Where the results are.
+    pub fn place(&self) -> Place {
+        let path = paths::results_file(self.global.results.as_ref());
+        Place { path, password: self.password.get().cloned() }
+    }
+
+    /// Where the results are that are only read, whoever may write them: with the password that they want.
+    ///
+    /// # Errors
+    /// As [`Context::store_to_read`].
+    pub fn served(&self) -> Result<Place> {
+        self.opened(Store::open_read_only).map(|_| self.place())
+    }
+
+    /// Opens the results, asking once for the password of a server that wants one which nothing else gives.
+    fn opened<T>(&self, open: impl Fn(Place) -> Result<T>) -> Result<T> {
+        let error = match open(self.place()) {
+            Err(error) if error.kind == Kind::NoPassword && self.password.get().is_none() => error,
+            done => return done,
+        };
+        let password = self.ask_password(&error.place).ok_or(error)?;
+        open(Place { password: Some(self.password.get_or_init(|| password).clone()), ..self.place() })
+    }
+
+    /// What the user types when asked for the password at `place`; nothing where nobody can be asked.
+    pub fn ask_password(&self, place: &str) -> Option<SecretString> {
+        let may_ask = std::io::stdin().is_terminal() && !self.global.quiet;
+        let typed = may_ask.then(|| rpassword::prompt_password(format!("Password for {place}: ")).ok());
+        typed.flatten().map(SecretString::from)
     }
 
     /// `--format`, one of `known`; the first is the default.

@@ -45,7 +45,7 @@ fn failed(error: &Error) -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<()> {
-    let context = Context { global: cli.global };
+    let context = Context::new(cli.global);
     match cli.command.unwrap_or_else(default_command) {
         Command::Run(args) => commands::run::run(&context, &args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&context, &args),

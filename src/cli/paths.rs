@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, excerpt};
+use crate::store::url_of;
 
 /// `$DBDYNO_HOME`; else `/var/lib/dbdyno` for root (a private server's user must be able to reach it), else
 /// `$XDG_DATA_HOME/dbdyno` or `~/.local/share/dbdyno`.
@@ -18,7 +19,7 @@ pub fn state_dir() -> PathBuf {
     data_home.unwrap_or_else(std::env::temp_dir).join("dbdyno")
 }
 
-/// The results file: as given, else `results.db` in the state directory.
+/// The results file, or the URL of the results: as given, else `results.db` in the state directory.
 pub fn results_file(given: Option<&PathBuf>) -> PathBuf {
     given.cloned().unwrap_or_else(|| state_dir().join("results.db"))
 }
@@ -34,6 +35,9 @@ pub fn data_dir(given: Option<&PathBuf>) -> PathBuf {
 /// # Errors
 /// Names the directory, and the option that says where.
 pub fn check_parent(path: &Path, option: &str) -> Result<()> {
+    if url_of(path).is_some() {
+        return Ok(());
+    }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match parent.try_exists() {
         Ok(false) => Err(Error::target(

@@ -1,9 +1,6 @@
 //! From the arguments to what a campaign is asked to do.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
-
-use secrecy::SecretString;
 
 use super::args::{ArrivalsArg, DriveArg, FreshArg, RunArgs, TargetArgs};
 use super::context::Context;
@@ -142,13 +139,8 @@ pub fn with_password<T>(
         Err(error) if error.kind == Kind::NoPassword => error,
         done => return done,
     };
-    let password = may_ask(context).then(|| rpassword::prompt_password(format!("Password for {}: ", error.place)).ok());
-    let password: SecretString = password.flatten().ok_or(error)?.into();
+    let password = context.ask_password(&error.place).ok_or(error)?;
     work(&Request { password: Some(password), ..request.clone() })
-}
-
-fn may_ask(context: &Context) -> bool {
-    std::io::stdin().is_terminal() && !context.global.quiet
 }
 
 /// Refuses a place for a database of ours whose directory is not there, and a profile that this machine is too small for.

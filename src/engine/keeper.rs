@@ -91,7 +91,8 @@ pub trait Keeper: Send {
 
 /// True if text is a URL, of whatever scheme, and not the name of a file.
 pub fn is_url(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphabetic()))
+    text.split_once("://")
+        .is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphabetic()))
 }
 
 /// Schemes of the URLs of databases that keep data.

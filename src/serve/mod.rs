@@ -13,7 +13,6 @@ pub mod stored;
 
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use oxhttp::model::{Body, Request, Response, StatusCode};
@@ -21,7 +20,7 @@ use oxhttp::model::{Body, Request, Response, StatusCode};
 use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::report::Language;
-use crate::store::Store;
+use crate::store::{Place, Store};
 pub use door::{Token, opened};
 
 /// Clients at once; more wait. Each has two file descriptors, of which a process often has a thousand.
@@ -31,7 +30,7 @@ const PATIENCE_S: u64 = 5;
 
 /// What the site shows.
 pub struct Site {
-    results: PathBuf,
+    results: Place,
     catalog: Catalog,
     language: Language,
     token: Option<Token>,
@@ -44,8 +43,9 @@ impl Site {
     ///
     /// # Errors
     /// If the file does not exist, cannot be read, or is not of this version.
-    pub fn new(results: PathBuf, catalog: Catalog, language: Language, token: Option<Token>) -> Result<Site> {
-        Store::open_read_only(&results)?;
+    pub fn new(results: impl Into<Place>, catalog: Catalog, language: Language, token: Option<Token>) -> Result<Site> {
+        let results = results.into();
+        Store::open_read_only(results.clone())?;
         Ok(Site { results, catalog, language, token, turn: Mutex::new(()) })
     }
 
@@ -58,7 +58,7 @@ impl Site {
     }
 
     fn store(&self) -> Result<Store> {
-        Store::open_read_only(&self.results)
+        Store::open_read_only(self.results.clone())
     }
 }
 

@@ -107,7 +107,7 @@ impl Site {
     }
 
     fn top(&self) -> Markup {
-        let file = self.results.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let file = self.results.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         html! {
             nav.site aria-label=(self.phrase("Pages")) { "\n"
                 strong { "dbdyno" } " " span.soft { (visible(&file)) }

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use base::{Base, Trouble};
 use file::File;
 use rusqlite::Connection;
+use secrecy::SecretString;
 use server::{Opening, Server};
 
 pub use browse::{Listed, Measured};
@@ -49,14 +50,39 @@ pub fn url_of(results: &Path) -> Option<&str> {
     results.to_str().filter(|text| is_url(text))
 }
 
+/// Where results are: a file or a URL, with the password that the user typed for it.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub path: PathBuf,
+    pub password: Option<SecretString>,
+}
+
+impl<P: AsRef<Path>> From<P> for Place {
+    fn from(path: P) -> Self {
+        Place { path: path.as_ref().to_owned(), password: None }
+    }
+}
+
 impl Store {
     /// Opens the results in a file or, if `place` is a URL, in a database; creates the file and its directory, or the schema,
     /// if there is none.
     ///
     /// # Errors
     /// One line if they cannot be written, are not ours, are damaged or were written by a newer dbdyno.
-    pub fn open(place: &Path) -> Result<Store> {
-        Store::at(place, Opening::Create, open::open)
+    pub fn open(place: impl Into<Place>) -> Result<Store> {
+        Store::at(&place.into(), Opening::Create, open::open)
+    }
+
+    /// True if there are results at a place; nothing is created.
+    ///
+    /// # Errors
+    /// If that cannot be found out, or they are not ours.
+    pub fn is_there(place: impl Into<Place>) -> Result<bool> {
+        let Place { path, password } = place.into();
+        match url_of(&path) {
+            Some(url) => Server::is_there(url, password.as_ref()),
+            None => Ok(path.exists()),
+        }
     }
 
     /// Results that go with the process.
@@ -71,8 +97,8 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::open`], and if the file does not exist.
-    pub fn open_existing(path: &Path) -> Result<Store> {
-        Store::at(path, Opening::Update, |path| must_exist(path).and_then(|()| open::open(path)))
+    pub fn open_existing(place: impl Into<Place>) -> Result<Store> {
+        Store::at(&place.into(), Opening::Update, |path| must_exist(path).and_then(|()| open::open(path)))
     }
 
     /// Opens a results file that must exist, to read it: it need not be writable.
@@ -80,24 +106,29 @@ impl Store {
     /// # Errors
     /// If the file does not exist, it cannot be read, is not ours or damaged, or was written by a newer dbdyno; by an older
     /// one, if it may not be brought up to date.
-    pub fn open_to_read(path: &Path) -> Result<Store> {
-        Store::at(path, Opening::Update, |path| must_exist(path).and_then(|()| open::open_to_read(path)))
+    pub fn open_to_read(place: impl Into<Place>) -> Result<Store> {
+        Store::at(&place.into(), Opening::Update, |path| must_exist(path).and_then(|()| open::open_to_read(path)))
     }
 
     /// Opens a results file that must exist, and writes nothing to it.
     ///
     /// # Errors
     /// As [`Store::open_to_read`]; one of an older dbdyno is not brought up to date.
-    pub fn open_read_only(path: &Path) -> Result<Store> {
-        Store::at(path, Opening::Read, |path| must_exist(path).and_then(|()| open::open_read_only(path)))
+    pub fn open_read_only(place: impl Into<Place>) -> Result<Store> {
+        Store::at(&place.into(), Opening::Read, |path| must_exist(path).and_then(|()| open::open_read_only(path)))
     }
 
-    fn at(place: &Path, opening: Opening, open: impl FnOnce(&Path) -> Result<Connection>) -> Result<Store> {
-        let base: Box<dyn Base> = match url_of(place) {
-            Some(url) => Box::new(Server::open(url, None, opening)?),
-            None => Box::new(File { connection: open(place)?, path: place.to_owned() }),
+    fn at(place: &Place, opening: Opening, open: impl FnOnce(&Path) -> Result<Connection>) -> Result<Store> {
+        let base: Box<dyn Base> = match url_of(&place.path) {
+            Some(url) => Box::new(Server::open(url, place.password.as_ref(), opening)?),
+            None => Box::new(File { connection: open(&place.path)?, path: place.path.clone() }),
         };
         Ok(Store { base })
+    }
+
+    /// The file or the URL, as errors name it.
+    pub fn place(&self) -> String {
+        self.base.place()
     }
 
     fn explain(&self, trouble: Trouble) -> Error {

@@ -119,7 +119,9 @@ fn prepare_schema(connection: &mut Connection, path: &Path) -> Result<()> {
     if !is_current(&transaction, path)? {
         match pragma(&transaction, "user_version").map_err(explain)? {
             0 => create(&transaction).map_err(explain)?,
-            from => migrate(&transaction, MIGRATIONS, from, SCHEMA_VERSION).map_err(|what| damaged(&place(path), &what))?,
+            from => {
+                migrate(&transaction, MIGRATIONS, from, SCHEMA_VERSION).map_err(|what| damaged(&place(path), &what))?
+            }
         }
     }
     transaction.commit().map_err(explain)
@@ -148,7 +150,9 @@ pub(super) fn newer(place: &str, version: i32) -> Error {
 
 /// Results in a database that an older program wrote and that are only read.
 pub(super) fn older(place: &str, version: i32) -> Error {
-    let what = format!("was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) and is only read here");
+    let what = format!(
+        "was written by an older dbdyno (schema {version}, this one's is {SCHEMA_VERSION}) and is only read here"
+    );
     Error::usage(place, what).advise("bring it up to date: 'dbdyno runs list --results URL'")
 }
 

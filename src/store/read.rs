@@ -93,7 +93,8 @@ impl Store {
     /// # Errors
     /// If there is none: the message names the numbers that exist.
     pub fn test_of(&self, run_id: i64, seq: u32) -> Result<Test> {
-        let found = self.number("SELECT id FROM test WHERE run_id = ?1 AND seq = ?2", vec![run_id.into(), seq.into()])?;
+        let found =
+            self.number("SELECT id FROM test WHERE run_id = ?1 AND seq = ?2", vec![run_id.into(), seq.into()])?;
         match found {
             Some(id) => self.test(id),
             None => Err(self.no_such_test(run_id, seq)?),

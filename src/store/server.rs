@@ -25,21 +25,33 @@ pub(super) struct Server {
 const BROKEN_RULE: &str = "23";
 
 impl Server {
-    /// Opens the database of a URL; creates our schema there if `creates`, and brings an older one up to date if `updates`.
+    /// Opens the database of a URL, and does there what `opening` allows.
     ///
     /// # Errors
     /// Not reached, no schema of ours, one of another or a newer program, a missing privilege.
     pub(super) fn open(url: &str, password: Option<&SecretString>, opening: Opening) -> Result<Server> {
-        let keeper = connect(url, password)?;
-        let server = Server {
-            url: url.to_string(),
-            password: password.cloned(),
-            keeper: RefCell::new(keeper),
-            in_transaction: Cell::new(false),
-            held: RefCell::new(Vec::new()),
-        };
+        let server = Server::connected(url, password)?;
         server.prepare(opening).map_err(|trouble| trouble.at(url))?;
         Ok(server)
+    }
+
+    /// True if the database holds results.
+    ///
+    /// # Errors
+    /// As [`Server::open`].
+    pub(super) fn is_there(url: &str, password: Option<&SecretString>) -> Result<bool> {
+        let version = Server::connected(url, password)?.version();
+        version.map(|version| version.is_some()).map_err(|trouble| trouble.at(url))
+    }
+
+    fn connected(url: &str, password: Option<&SecretString>) -> Result<Server> {
+        Ok(Server {
+            url: url.to_string(),
+            password: password.cloned(),
+            keeper: RefCell::new(connect(url, password)?),
+            in_transaction: Cell::new(false),
+            held: RefCell::new(Vec::new()),
+        })
     }
 
     fn prepare(&self, opening: Opening) -> Answer<()> {
@@ -84,7 +96,8 @@ impl Server {
         let told = self.query("state")?;
         let is = |at: usize| told.first().and_then(|row| row.get(at)?.integer()) == Some(1);
         if !is(1) {
-            let foreign = || Error::usage(&self.url, "its schema for results holds something else").advise(OTHER_DATABASE);
+            let foreign =
+                || Error::usage(&self.url, "its schema for results holds something else").advise(OTHER_DATABASE);
             return if is(2) { Err(Trouble::Said(foreign())) } else { Ok(None) };
         }
         let mark = self.query("mark")?;
@@ -158,7 +171,8 @@ const GRANT: &str = "ask the owner of schema dbdyno_results to grant usage on it
 fn connect(url: &str, password: Option<&SecretString>) -> Result<Box<dyn Keeper>> {
     let unknown = || {
         let scheme = url.split("://").next().unwrap_or_default();
-        let known: Vec<String> = keeper::schemes().iter().map(|scheme| format!("{scheme}://user@host/database")).collect();
+        let known: Vec<String> =
+            keeper::schemes().iter().map(|scheme| format!("{scheme}://user@host/database")).collect();
         Error::usage("--results", format!("{} is not a database that keeps results", quote(scheme)))
             .advise(format!("give a file, or {}", known.join(" or ")))
     };

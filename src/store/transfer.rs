@@ -198,7 +198,9 @@ impl Import<'_> {
     /// A constraint broken by a line is the file's fault; a full disk is not.
     fn unfit(&self, number: u64, trouble: Trouble) -> Trouble {
         match trouble {
-            Trouble::Unfit(what) | Trouble::Shape(what) => self.wrong(number, &format!("does not fit the results file ({what})")),
+            Trouble::Unfit(what) | Trouble::Shape(what) => {
+                self.wrong(number, &format!("does not fit the results file ({what})"))
+            }
             other => other,
         }
     }

@@ -142,7 +142,8 @@ pub(super) fn insert_test(base: &dyn Base, run_id: i64, test: &Test) -> Answer<(
 
 fn insert_all<T: Serialize>(base: &dyn Base, table: &Table, owner: i64, items: &[T]) -> Answer<()> {
     let values = |(item, position): (&T, i64)| table.values(&[owner.into(), position.into()], item);
-    let rows = items.iter().zip(1_i64..).map(values).collect::<std::result::Result<Vec<_>, _>>().map_err(Trouble::Shape)?;
+    let rows =
+        items.iter().zip(1_i64..).map(values).collect::<std::result::Result<Vec<_>, _>>().map_err(Trouble::Shape)?;
     base.run(&table.insert_sql(), &rows).map(drop)
 }
 

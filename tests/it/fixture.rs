@@ -422,8 +422,8 @@ fn window_counters(elapsed_s: f64, ops_per_s: f64, jobs: u32) -> Counters {
 pub const RUNS: u32 = 50;
 pub const TESTS: u32 = 200;
 
-/// Fills a results file with [`RUNS`]; `seconds`: with the series and snapshots of tests of ten seconds.
-pub fn fill(path: &Path, seconds: bool) {
+/// Fills results with so many runs of [`TESTS`] tests; `seconds`: with the series and snapshots of tests of ten seconds.
+pub fn fill(path: &Path, runs: u32, seconds: bool) {
     let template = tests();
     let tests: Vec<Test> = (0..TESTS)
         .map(|at| {
@@ -437,7 +437,7 @@ pub fn fill(path: &Path, seconds: bool) {
         })
         .collect();
     let runs: Vec<(String, RunRecord)> =
-        (1..=RUNS).map(|at| (format!("{at:032x}"), RunRecord { name: Some(format!("r{at}")), ..run() })).collect();
+        (1..=runs).map(|at| (format!("{at:032x}"), RunRecord { name: Some(format!("r{at}")), ..run() })).collect();
     let mut store = Store::open(path).unwrap();
     store.add_runs("scale", runs.iter().map(|(uid, run)| (uid.as_str(), run, tests.as_slice()))).unwrap();
 }

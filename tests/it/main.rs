@@ -57,6 +57,7 @@ mod selftest;
 mod serve;
 mod servers;
 mod sessions;
+mod shared_results;
 mod sizes;
 mod skeleton;
 mod small_disk;

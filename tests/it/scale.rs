@@ -9,7 +9,7 @@ use crate::support::Desk;
 #[test]
 fn ten_thousand_tests_are_listed_and_reported_with_the_right_counts() {
     let desk = Desk::new();
-    fill(&desk.path("results.db"), false);
+    fill(&desk.path("results.db"), RUNS, false);
     let runs = desk.runs();
     assert_eq!(runs.len(), RUNS as usize);
     assert_eq!(runs.iter().map(|run| run["tests"].as_u64().unwrap()).sum::<u64>(), u64::from(RUNS * TESTS));

@@ -85,7 +85,7 @@ fn deleting_a_run_leaves_nothing_of_it_and_nothing_of_others_goes() {
     let second = add(&mut store, fixture::run());
     store.delete(first).unwrap();
     assert_eq!(store.tests(second).unwrap(), fixture::as_tests(fixture::tests()));
-    let connection = Connection::open(store.path()).unwrap();
+    let connection = Connection::open(Path::new(&store.place())).unwrap();
     for (table, rows) in [("run", 1), ("load", 2), ("test", 12), ("series", 144), ("snapshot", 48)] {
         let sql = format!("SELECT count(*) FROM {table}");
         assert_eq!(connection.query_row(&sql, [], |row| row.get::<_, i64>(0)), Ok(rows), "{table}");
@@ -112,7 +112,7 @@ fn a_run_whose_process_died_is_shown_as_failed() {
     store.update_run(&RunRecord { id, status: RunStatus::Running, ..fixture::run() }).unwrap();
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Running, "we are alive");
     let sql = "UPDATE run SET process = replace(process, ' ', ' 1')";
-    Connection::open(store.path()).unwrap().execute(sql, []).unwrap();
+    Connection::open(Path::new(&store.place())).unwrap().execute(sql, []).unwrap();
     assert_eq!(store.runs().unwrap()[0].status, RunStatus::Failed);
     assert_eq!(store.run("last").unwrap().status, RunStatus::Failed);
 }
@@ -120,7 +120,7 @@ fn a_run_whose_process_died_is_shown_as_failed() {
 #[test]
 fn two_writers_and_a_reader_get_along() {
     let (_dir, mut store, first) = filled();
-    let path = store.path().to_owned();
+    let path = std::path::PathBuf::from(store.place());
     let writer = std::thread::spawn(move || {
         let mut store = Store::open(&path).unwrap();
         add(&mut store, fixture::run())
@@ -155,7 +155,7 @@ fn files_that_are_not_ours_or_damaged_or_newer_are_refused_unchanged() {
 #[test]
 fn a_file_damaged_in_the_middle_is_said_to_be_damaged() {
     let (_dir, store, id) = filled();
-    let path = store.path().to_owned();
+    let path = std::path::PathBuf::from(store.place());
     drop(store);
     let mut bytes = fs::read(&path).unwrap();
     let size = bytes.len();
@@ -169,7 +169,7 @@ fn a_file_damaged_in_the_middle_is_said_to_be_damaged() {
 fn a_value_changed_by_hand_is_named() {
     let (_dir, store, id) = filled();
     let sql = "UPDATE test SET params = '{broken' WHERE seq = 2";
-    Connection::open(store.path()).unwrap().execute(sql, []).unwrap();
+    Connection::open(Path::new(&store.place())).unwrap().execute(sql, []).unwrap();
     assert!(store.tests(id).unwrap_err().to_string().contains("test.params"));
 }
 
@@ -249,7 +249,7 @@ fn a_run_that_is_there_already_is_not_imported_twice() {
 #[test]
 fn a_results_file_explains_every_column_of_its_tables() {
     let (_dir, store, _) = filled();
-    let connection = Connection::open(store.path()).unwrap();
+    let connection = Connection::open(Path::new(&store.place())).unwrap();
     let sql = "SELECT t.name, c.name, s.sql FROM pragma_table_list t, pragma_table_info(t.name) c \
                JOIN sqlite_schema s ON s.name = t.name WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite%'";
     let mut statement = connection.prepare(sql).unwrap();
@@ -266,7 +266,7 @@ fn a_results_file_explains_every_column_of_its_tables() {
 #[test]
 fn a_file_of_the_first_schema_is_brought_up_to_date_and_its_runs_were_measured() {
     let (_dir, store, id) = filled();
-    let path = store.path().to_owned();
+    let path = std::path::PathBuf::from(store.place());
     drop(store);
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch("ALTER TABLE run DROP COLUMN kind; PRAGMA user_version = 1").unwrap();
@@ -279,7 +279,7 @@ fn a_file_of_the_first_schema_is_brought_up_to_date_and_its_runs_were_measured()
 #[test]
 fn a_run_of_the_second_schema_keeps_its_kind() {
     let (_dir, store, id) = filled();
-    let path = store.path().to_owned();
+    let path = std::path::PathBuf::from(store.place());
     drop(store);
     let second = "ALTER TABLE run DROP COLUMN kind; ALTER TABLE run ADD COLUMN kind TEXT NOT NULL DEFAULT 'measured' \
                   CHECK (kind IN ('measured', 'published')); UPDATE run SET kind = 'published'; PRAGMA user_version = 2";

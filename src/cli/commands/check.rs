@@ -17,6 +17,7 @@ use crate::host::noise::{self, Cause};
 use crate::model::{Plan, Target};
 use crate::server::{self, StartOptions};
 use crate::sql::{Block, statement};
+use crate::store::url_of;
 
 /// How long the machine is looked at for causes of noise.
 const LOOK: Duration = Duration::from_secs(3);
@@ -234,9 +235,12 @@ fn lacking(asked: &Asked<'_>, platform: &Platform) -> Result<String> {
 
 fn results(context: &Context) -> Result<String> {
     let path = paths::results_file(context.global.results.as_ref());
-    if path.exists() {
+    if context.has_store()? {
         let runs = context.existing_store()?.runs()?.len();
         return Ok(format!("{} with {runs} runs", path.display()));
+    }
+    if url_of(&path).is_some() {
+        return Ok(format!("a schema in {} will be created", path.display()));
     }
     if context.global.results.is_some() {
         paths::check_parent(&path, "--results")?;

@@ -17,7 +17,7 @@ use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
-use crate::store::Store;
+use crate::store::{Store, url_of};
 
 /// Runs a campaign and shows its results.
 ///
@@ -111,6 +111,9 @@ fn print(context: &Context, input: &Input, is_json: bool) -> Result<()> {
 fn tell_where(context: &Context, args: &RunArgs, run_id: i64, input: &mut Input) {
     let results = paths::results_file(context.global.results.as_ref());
     out::tell(&format!("run {run_id} is stored in {}", results.display()));
+    if url_of(&results).is_some() && args.report.is_none() {
+        return out::tell(&format!("'dbdyno report html {run_id}' with --results makes a page with every test"));
+    }
     let page = args.report.clone().unwrap_or_else(|| results.with_file_name(format!("run-{run_id}.html")));
     let written = if args.report.is_some() { Ok(()) } else { write_report(context, &page, input) };
     match written {

@@ -10,7 +10,7 @@ use signal_hook::low_level::pipe;
 
 use crate::cli::args::ServeArgs;
 use crate::cli::context::Context;
-use crate::cli::{file, out, paths};
+use crate::cli::{file, out};
 use crate::error::{Error, Result};
 use crate::serve::{self, Site, Token};
 
@@ -26,7 +26,7 @@ pub fn serve(context: &Context, args: &ServeArgs) -> Result<()> {
     let address = args.listen.0;
     let token = token(args.token_file.as_deref())?;
     may_listen(address, token.as_ref())?;
-    let results = paths::results_file(context.global.results.as_ref());
+    let results = context.served()?;
     let has_token = token.is_some();
     let site = Site::new(results, context.catalog()?, args.language, token)?;
     let mut end = end()?;

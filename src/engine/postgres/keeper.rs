@@ -14,7 +14,8 @@ use crate::engine::{EngineError, ErrorClass, Session};
 const SCHEMA: &str = "dbdyno_results";
 
 /// Names without a schema are those of ours.
-pub(super) const SETTINGS: &[(&str, &str)] = &[("search_path", SCHEMA), ("default_transaction_isolation", "read committed")];
+pub(super) const SETTINGS: &[(&str, &str)] =
+    &[("search_path", SCHEMA), ("default_transaction_isolation", "read committed")];
 
 const SQL: &str = include_str!("keeper.sql");
 
@@ -154,7 +155,10 @@ mod tests {
     #[test]
     fn every_word_of_ours_is_there() {
         for name in ["state", "mark", "create", "adopt", "set-version", "hold", "release", "is-held", "alone"] {
-            assert!(own_sql(SQL, name, &[("schema", SCHEMA), ("version", "1"), ("application", "1")]).is_ok(), "{name}");
+            assert!(
+                own_sql(SQL, name, &[("schema", SCHEMA), ("version", "1"), ("application", "1")]).is_ok(),
+                "{name}"
+            );
         }
     }
 }
