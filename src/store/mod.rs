@@ -57,8 +57,8 @@ pub struct Place {
     pub password: Option<SecretString>,
 }
 
-impl<P: AsRef<Path>> From<P> for Place {
-    fn from(path: P) -> Self {
+impl<P: AsRef<Path> + ?Sized> From<&P> for Place {
+    fn from(path: &P) -> Self {
         Place { path: path.as_ref().to_owned(), password: None }
     }
 }

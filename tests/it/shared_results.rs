@@ -44,7 +44,7 @@ fn a_database_gives_what_a_file_gives_and_nothing_else_in_it_is_touched() {
     let mut admin = session(&lease.url);
     let others = column(admin.as_mut(), OTHERS);
     desk.run(&format!("runs list --results {}", lease.url)).fails(2, &["holds no results yet"]);
-    let (mut file, mut shared) = (Store::open(desk.path("results.db")).unwrap(), open(&lease.url));
+    let (mut file, mut shared) = (Store::open(&desk.path("results.db")).unwrap(), open(&lease.url));
     [&mut file, &mut shared].into_iter().for_each(fill);
     assert_eq!(shared.tests(1).unwrap(), file.tests(1).unwrap());
     assert_eq!(shared.figures(2).unwrap(), file.figures(2).unwrap());

@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn values_have_the_types_of_their_columns() {
         let body = b"\0\x04\0\0\0\x0242\0\0\0\x031.5\0\0\0\x0242\xff\xff\xff\xff";
-        let expected = vec![42.into(), Datum::Real(1.5), "42".into(), Datum::Null];
+        let expected = vec![Datum::Integer(42), Datum::Real(1.5), "42".into(), Datum::Null];
         assert_eq!(values(body, &[20, 701, 25, 25]), Some(expected));
         assert_eq!(values(b"\0\x01\0\0\0\x01x", &[20]), None);
     }
