@@ -3,7 +3,8 @@
 # PostgreSQL's server binaries (initdb, postgres) and pgbench; Maven to fetch a second, newer PostgreSQL into the cache
 # directory of dbdyno (tests/it/postgres_versions.rs); npm to fetch DuckDB's library into it; MariaDB's server binaries and its client; MyRocks for it;
 # node_exporter, which tells of a server's host, and pgbouncer, which we refuse; LibreOffice Calc, which reads our workbooks back;
-# Chromium, which opens our pages, and axe-core, which checks them (--axe: nothing else); Prometheus, which reads our metrics. With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
+# Chromium, which opens our pages, and axe-core, which checks them (--axe: nothing else); Prometheus, which reads our metrics; a MySQL server, if there is a network
+# (mysql-server.sh). With --peers what 'make peers' needs and nothing else: the two servers with pgbench, and
 # sysbench.
 set -eu
 
@@ -100,6 +101,7 @@ install_program() {
     rm -r "$unpacked"
 }
 
+"$(dirname "$0")/mysql-server.sh"
 command -v openssl >/dev/null 2>&1 || install openssl openssl
 for program in prometheus prometheus-node-exporter; do
     command -v "$program" >/dev/null 2>&1 || install_program "$program"

@@ -22,10 +22,8 @@
 -- statement commits by itself; several begin with "start transaction" and end with "commit". Both count it with
 -- set v_commits = v_commits + 1. A body of a committing workload may leave commits out (a read of a mixed workload).
 
--- name: function
-create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint,
-  p_stride bigint, p_seed bigint)
-  sql security invoker
+-- name: loop
+-- of every procedure of many ops
 begin
   declare v_seed bigint default p_seed;
   declare v_rows bigint default 0;
@@ -79,6 +77,12 @@ begin
   select v_ops as ops, v_rows as `rows`, v_commits as commits, v_sink as sink, v_seed as seed,
     v_elapsed_us as elapsed_us, v_longest_us as longest_burst_us, concat(v_samples_us, v_chunk) as samples_us;
 end
+
+-- name: function
+create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_slice_us bigint, p_max_ops bigint,
+  p_stride bigint, p_seed bigint)
+  sql security invoker
+{{loop}}
 
 -- name: transaction
 create or replace procedure {{routine}}(p_job bigint, p_jobs bigint, p_seed bigint)

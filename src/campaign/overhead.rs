@@ -160,7 +160,7 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
         return Err(Error::usage("--workload", what).advise("leave --workload out: our own loop is measured"));
     }
     let wrong = |what: String| Error::usage("--jobs", what).advise("give 1,2");
-    let ramp = request.jobs.clone().unwrap_or_default().on(request.cores).map_err(wrong)?;
+    let ramp = request.jobs.clone().unwrap_or_default().on(request.scale).map_err(wrong)?;
     let duration_s = request.duration_s.unwrap_or(plan::DEFAULT_DURATION_S);
     let selection = selection(OP_NS[1], duration_s);
     let window = Window::time(request.warmup_s.unwrap_or(plan::DEFAULT_WARMUP_S), duration_s);

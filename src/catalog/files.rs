@@ -1,5 +1,6 @@
 //! Where catalogue files come from: the binary itself, or a directory of the user.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -39,6 +40,8 @@ pub(super) struct File {
     /// Path as messages name it.
     pub label: String,
     pub text: String,
+    /// It is another engine's, which this one takes for want of its own.
+    pub lent: bool,
 }
 
 impl File {
@@ -51,6 +54,29 @@ impl File {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         name.rsplit_once('.').map_or(name, |(stem, _)| stem)
     }
+    /// The file as that of another engine, which has none such of its own.
+    fn lent_to(&self, engine: &str) -> File {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        let (dir, ending) = (&self.path[..self.path.len() - name.len()], name.rsplit('.').next().unwrap_or_default());
+        File { path: format!("{dir}{engine}.{ending}"), lent: true, ..self.clone() }
+    }
+}
+
+/// Folders in which an engine may use the files of another one.
+const LENDING: [&str; 3] = ["workloads", "datasets", "harness"];
+
+/// The files with those that engines take from others (`likes`: each with the other's name): SQL files before their own,
+/// which need hold only the blocks that differ, other files where they have none of their own.
+pub(super) fn with_lent(files: &[File], likes: &BTreeMap<String, String>) -> Vec<File> {
+    let mut all = Vec::new();
+    for (engine, other) in likes {
+        let of_other = files.iter().filter(|file| LENDING.contains(&file.parts()[0]) && file.stem() == other);
+        let lent = of_other.map(|file| file.lent_to(engine));
+        let has_own = |lent: &File| files.iter().any(|file| file.path == lent.path);
+        all.extend(lent.filter(|lent| lent.path.ends_with(".sql") || !has_own(lent)));
+    }
+    all.extend_from_slice(files);
+    sorted(all)
 }
 
 /// The catalogue in the binary.
@@ -76,7 +102,7 @@ fn collect_embedded(dir: &Dir<'_>, root: &str, files: &mut Vec<File>) {
                 let whole = file.path().to_string_lossy().replace('\\', "/");
                 let path = whole.strip_prefix(root).unwrap_or(&whole).trim_start_matches('/').to_string();
                 if let (true, Some(text)) = (is_catalogue_file(&path), file.contents_utf8()) {
-                    files.push(File { label: format!("catalog/{whole}"), path, text: text.into() });
+                    files.push(File { label: format!("catalog/{whole}"), path, text: text.into(), lent: false });
                 }
             }
         }
@@ -107,7 +133,7 @@ fn collect_dir(root: &Path, dir: &Path, files: &mut Vec<File>) -> Result<()> {
             collect_dir(root, &path, files)?;
         } else if is_catalogue_file(&relative) {
             let text = text_of(&path)?;
-            files.push(File { path: relative, label: path.display().to_string(), text });
+            files.push(File { path: relative, label: path.display().to_string(), text, lent: false });
             check_total(root, files)?;
         }
     }

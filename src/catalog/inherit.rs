@@ -225,7 +225,7 @@ mod tests {
         kpm = { value = 'ops', unit = 'qps', better = 'higher' }\n";
 
     fn file(name: &str, text: &str) -> File {
-        File { path: format!("workloads/{name}"), label: name.into(), text: text.into() }
+        File { path: format!("workloads/{name}"), label: name.into(), text: text.into(), lent: false }
     }
 
     fn read(text: &str) -> Result<GroupFile> {

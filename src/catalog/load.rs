@@ -9,7 +9,7 @@ use crate::error::{Error, Result, quote};
 use crate::model::Workload;
 use crate::sql::{Block, BlockSet, parse_blocks};
 
-use super::files::File;
+use super::files::{File, with_lent};
 use super::lookup::nearest;
 use super::wire::{EffectsFile, EngineFile, GroupFile, OnEngine, line_of, read_toml};
 use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, inherit, profiles, versions};
@@ -19,6 +19,9 @@ use super::{Catalog, DataSet, Entry, Group, Suite, check_claims, inherit, profil
 /// # Errors
 /// `file:line` of what cannot be read, and of an id that comes twice within `files`.
 pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
+    files.iter().filter(|file| file.parts()[0] == "engines").try_for_each(|file| add_engine(catalog, file))?;
+    let likes = catalog.engine_files.iter().filter_map(|(name, file)| Some((name.clone(), file.like.clone()?)));
+    let files = &with_lent(files, &likes.collect());
     let mut folders: BTreeMap<(&str, &str), Vec<&File>> = BTreeMap::new();
     for file in files {
         match file.parts()[..] {
@@ -28,7 +31,7 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
             ["profiles", _] => profiles::add(catalog, file)?,
             ["harness", _] => add_harness(catalog, file)?,
             ["probes", _] => add_probes(catalog, file)?,
-            ["engines", _] => add_engine(catalog, file)?,
+            ["engines", _] => {}
             ["export", name] => add_export(catalog, file, name)?,
             ["comparison", "effects.toml"] => add_effects(catalog, file)?,
             ["published", _] => super::published::add(&mut catalog.published, file)?,
@@ -80,11 +83,16 @@ fn misplaced(file: &File) -> Error {
     )
 }
 
-/// The SQL files of a folder.
+/// The SQL files of a folder; blocks of an engine's own replace those that it takes from another one.
 fn folder_blocks(files: &[&File]) -> Result<BlockSet> {
     let mut blocks = BlockSet::default();
-    for file in files.iter().filter(|file| file.path.ends_with(".sql")) {
+    let (lent, own): (Vec<&File>, Vec<&File>) =
+        files.iter().filter(|file| file.path.ends_with(".sql")).partition(|file| file.lent);
+    for file in own {
         blocks.add(file.stem(), parse_blocks(&file.label, &file.text)?)?;
+    }
+    for file in lent {
+        blocks.add_below(file.stem(), parse_blocks(&file.label, &file.text)?);
     }
     Ok(blocks)
 }
@@ -139,7 +147,7 @@ fn on_engine(file: &File, group: &mut Group, entries: &mut [Entry]) -> Result<()
             [workload] if !every => &mut workload.about,
             _ => &mut group.about,
         };
-        on_engine.about.iter().for_each(|prose| about.push_str(&format!("\n{}", prose.trim())));
+        on_engine.about.iter().filter(|_| !file.lent).for_each(|prose| about.push_str(&format!("\n{}", prose.trim())));
     }
     Ok(())
 }
@@ -196,7 +204,8 @@ fn add_dataset(catalog: &mut Catalog, name: &str, files: &[&File]) -> Result<()>
     Ok(())
 }
 
-/// An engine's file replaces the one before; versions that are confirmed stay so if it says nothing of them.
+/// An engine's file replaces the one before; versions that are confirmed, and whose files it takes, stay so if it says
+/// nothing of them.
 fn add_engine(catalog: &mut Catalog, file: &File) -> Result<()> {
     let mut read: EngineFile = read_toml(file)?;
     let wrong = read.confirmed.iter().find(|confirmed| confirmed.numbers().is_none());
@@ -208,6 +217,7 @@ fn add_engine(catalog: &mut Catalog, file: &File) -> Result<()> {
     if read.confirmed.is_empty() {
         read.confirmed = std::mem::take(&mut known.confirmed);
     }
+    read.like = read.like.or(known.like.take());
     *known = read;
     Ok(())
 }

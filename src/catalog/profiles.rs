@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn file(name: &str, text: &str) -> File {
-        File { path: format!("profiles/{name}"), label: name.into(), text: text.into() }
+        File { path: format!("profiles/{name}"), label: name.into(), text: text.into(), lent: false }
     }
 
     /// A catalogue that knows the engine `lite`, with these two files.

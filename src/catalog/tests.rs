@@ -310,14 +310,14 @@ fn a_file_for_an_engine_that_there_is_not_is_named_itself() {
     write(dir.path(), "workloads/t/group.toml", &own);
     for (file, message) in [
         (
-            "workloads/t/mysql.sql",
-            "'mysql' is not an engine; name the file after one of these: common, duckdb, mariadb, oracle, postgres, sqlite",
+            "workloads/t/tidb.sql",
+            "'tidb' is not an engine; name the file after one of these: common, duckdb, mariadb, mysql, oracle, postgres, sqlite",
         ),
         ("workloads/t/postgers.sql", "'postgers' is not an engine; did you mean postgres.sql?"),
         ("datasets/dbdyno/sqllite.sql", "'sqllite' is not an engine; did you mean sqlite.sql?"),
         (
             "harness/common.sql",
-            "'common' is not an engine; name the file after one of these: duckdb, mariadb, oracle, postgres, sqlite",
+            "'common' is not an engine; name the file after one of these: duckdb, mariadb, mysql, oracle, postgres, sqlite",
         ),
         ("probes/maria.sql", "'maria' is not an engine; did you mean mariadb.sql?"),
     ] {
@@ -345,7 +345,8 @@ fn a_users_catalogue_lies_over_the_embedded_one() {
 #[test]
 fn a_workload_of_the_same_id_is_replaced_with_its_sql() {
     let mut catalog = loaded(GROUP, SQL).unwrap();
-    let file = |path: &str, text: &str| files::File { path: path.into(), label: path.into(), text: text.into() };
+    let file =
+        |path: &str, text: &str| files::File { path: path.into(), label: path.into(), text: text.into(), lent: false };
     let own = GROUP.replace("id = \"T\"", "id = \"U\"").replace("\"one\"", "\"mine\"");
     let layer = [file("workloads/u/group.toml", &own), file("workloads/u/common.sql", "-- name: get\nselect :key\n")];
     load::add_layer(&mut catalog, &layer).unwrap();

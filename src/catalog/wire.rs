@@ -133,6 +133,9 @@ fn aliases<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Alias>
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EngineFile {
+    /// The engine whose files it takes where it has none of its own.
+    #[serde(default)]
+    pub like: Option<String>,
     /// Counters that no SQL gives: those of the client's library.
     #[serde(default)]
     pub counters: Vec<String>,
@@ -317,7 +320,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<GroupFile> {
-        read_toml(&File { path: "w/g/group.toml".into(), label: "group.toml".into(), text: text.into() })
+        read_toml(&File { path: "w/g/group.toml".into(), label: "group.toml".into(), text: text.into(), lent: false })
     }
 
     #[test]

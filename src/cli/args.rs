@@ -411,7 +411,8 @@ pub struct RunArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub host: HostArgs,
-    /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto (until throughput gains less than 5 % twice)
+    /// Numbers of jobs: 1,2,4 or 1..8 (doubling) or 1..auto (until throughput gains less than 5 % twice) or 2*cores or
+    /// 32*nodes (of a cluster)
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<AskedRamp>,
     /// Length of the measured window: 10s, 500ms, 2m

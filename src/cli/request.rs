@@ -10,7 +10,7 @@ use crate::campaign::{Fresh, Keep, Request};
 use crate::catalog::{Catalog, Profile, Suite};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
-use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan};
+use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan, Scale, Target};
 use crate::plan;
 
 /// Suite if neither a suite nor a workload is named.
@@ -50,7 +50,12 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
     let given_gb = args.place.data.size.or(size_of_suite(args, first));
     let size_gb = given_gb.unwrap_or(profile.size_gb);
     check_size(size_gb)?;
+    let nodes = match &target {
+        Target::Existing { url, .. } => engine.nodes_of(url),
+        Target::Private { .. } | Target::Embedded { .. } => 1,
+    };
     let plan = plan::Request {
+        scale: Scale { cores: processors(), nodes },
         suites,
         workloads: args.selection.workload.clone(),
         drive: args.selection.drive.map(drive),

@@ -49,6 +49,8 @@ pub const ENGINES: &[&dyn Engine] = &[
     &postgres::Postgres,
     #[cfg(feature = "mariadb")]
     &mariadb::MariaDb,
+    #[cfg(feature = "mariadb")]
+    &mariadb::MySql,
     #[cfg(feature = "oracle")]
     &oracle::Oracle,
     &null::Null,
@@ -83,6 +85,10 @@ pub trait Engine: Sync {
     /// False for an engine without a database behind it, which serves our own tests.
     fn is_target(&self) -> bool {
         true
+    }
+    /// How many nodes of a cluster this URL names, to which jobs are dealt; 1 if it names none, or is wrong (then `open` says so).
+    fn nodes_of(&self, _url: &str) -> u32 {
+        1
     }
     /// The library that it loads at run time; none if it is compiled in, or a server.
     fn library(&self) -> Option<&'static dyn library::RuntimeLibrary> {

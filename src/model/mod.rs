@@ -34,7 +34,7 @@ pub use plan::{
 };
 pub use processor_time::{ProcessorTime, ThreadTime, Weights};
 pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKind};
-pub use ramp::{AskedRamp, Ramp};
+pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
     Beside, DeviceSync, Durability, JobFigures, Lasting, LastingState, LatencySummary, LoadResult, Moment, OpenLoop,

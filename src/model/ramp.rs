@@ -10,7 +10,7 @@ use crate::error::quote;
 /// More jobs than this are a typing error.
 const MOST_JOBS: u32 = 10_000;
 /// What a ramp may look like, for errors.
-pub const RAMP_FORMS: &str = "write 1,2,4 or 1..8 or 1..auto or 1,2,cores";
+pub const RAMP_FORMS: &str = "write 1,2,4 or 1..8 or 1..auto or 1,2,cores or 32*nodes";
 
 /// How the degrees of parallelism of a selection follow one another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,9 +61,9 @@ impl Ramp {
     }
 }
 
-/// A ramp as it is written on the command line and in suites, where the number of processors may still be open:
-/// `1,2,4` (`1,1,2` runs twice with one job), `1..8` (doubling), `1..auto`, `cores`, `2*cores`, or a list of the first kind
-/// with the latter in it.
+/// A ramp as it is written on the command line and in suites, where the numbers of processors and nodes may still be open:
+/// `1,2,4` (`1,1,2` runs twice with one job), `1..8` (doubling), `1..auto`, `cores`, `2*cores`, `32*nodes` (so many on each node
+/// of a cluster, as published figures have it), or a list of the first kind with the latter in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedRamp {
@@ -78,6 +78,17 @@ pub enum Jobs {
     Number(u32),
     /// So many for each processor.
     PerCore(u32),
+    /// So many for each node of a cluster that jobs are dealt to.
+    PerNode(u32),
+}
+
+/// What the words of a ramp are numbers of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scale {
+    /// Processors of the target's host.
+    pub cores: u32,
+    /// Nodes that the target names; 1 without a cluster.
+    pub nodes: u32,
 }
 
 impl Default for AskedRamp {
@@ -93,26 +104,26 @@ impl AskedRamp {
         AskedRamp::List(vec![Jobs::Number(jobs)])
     }
 
-    /// The ramp on a host with so many processors.
+    /// The ramp on a target of so many processors and nodes.
     ///
     /// # Errors
-    /// What only the number of processors makes impossible: a range that runs backwards, too many jobs.
-    pub fn on(&self, cores: u32) -> Result<Ramp, String> {
+    /// What only these numbers make impossible: a range that runs backwards, too many jobs.
+    pub fn on(&self, scale: Scale) -> Result<Ramp, String> {
         match self {
-            AskedRamp::Auto(from) => Ok(auto(from.on(cores)?, cores)),
-            AskedRamp::Doubling(from, to) => doubling(from.on(cores)?, to.on(cores)?),
+            AskedRamp::Auto(from) => Ok(auto(from.on(scale)?, scale.cores)),
+            AskedRamp::Doubling(from, to) => doubling(from.on(scale)?, to.on(scale)?),
             AskedRamp::List(list) => {
-                let numbers = list.iter().map(|jobs| Ok((*jobs, jobs.on(cores)?)));
+                let numbers = list.iter().map(|jobs| Ok((*jobs, jobs.on(scale)?)));
                 Ok(Ramp::Fixed(with_repetitions(&numbers.collect::<Result<Vec<_>, String>>()?)))
             }
         }
     }
 
-    fn is_of_cores(&self) -> bool {
+    fn is_open(&self) -> bool {
         match self {
-            AskedRamp::Auto(from) => from.is_of_cores(),
-            AskedRamp::Doubling(from, to) => from.is_of_cores() || to.is_of_cores(),
-            AskedRamp::List(list) => list.iter().any(Jobs::is_of_cores),
+            AskedRamp::Auto(from) => from.is_open(),
+            AskedRamp::Doubling(from, to) => from.is_open() || to.is_open(),
+            AskedRamp::List(list) => list.iter().any(Jobs::is_open),
         }
     }
 }
@@ -130,11 +141,11 @@ fn doubling(from: u32, to: u32) -> Result<Ramp, String> {
     Ok(Ramp::Fixed(powers.chain([to]).collect()))
 }
 
-/// A number that is written twice runs twice; one that only follows from the number of cores does not.
+/// A number that is written twice runs twice; one that only follows from the number of cores or nodes does not.
 fn with_repetitions(items: &[(Jobs, u32)]) -> Vec<u32> {
     let again = |at: usize| {
         let (written, jobs) = items[at];
-        let same = |other: &(Jobs, u32)| other.1 == jobs && (written.is_of_cores() || other.0.is_of_cores());
+        let same = |other: &(Jobs, u32)| other.1 == jobs && (written.is_open() || other.0.is_open());
         items[..at].iter().any(same)
     };
     (0..items.len()).filter(|at| !again(*at)).map(|at| items[at].1).collect()
@@ -164,8 +175,8 @@ impl FromStr for AskedRamp {
                 Some((from, to)) => AskedRamp::Doubling(from.parse()?, to.parse()?),
                 None => AskedRamp::List(text.split(',').map(str::parse).collect::<Result<_, String>>()?),
             };
-            // What the number of processors does not decide is wrong here already.
-            if ramp.is_of_cores() { Ok(ramp) } else { ramp.on(1).map(|_| ramp) }
+            // What the numbers of processors and nodes do not decide is wrong here already.
+            if ramp.is_open() { Ok(ramp) } else { ramp.on(Scale::ONE).map(|_| ramp) }
         };
         read().map_err(|what: String| format!("{what}; {RAMP_FORMS}"))
     }
@@ -195,15 +206,20 @@ impl fmt::Display for AskedRamp {
     }
 }
 
+impl Scale {
+    const ONE: Scale = Scale { cores: 1, nodes: 1 };
+}
+
 impl Jobs {
-    fn is_of_cores(&self) -> bool {
-        matches!(self, Jobs::PerCore(_))
+    fn is_open(&self) -> bool {
+        matches!(self, Jobs::PerCore(_) | Jobs::PerNode(_))
     }
 
-    fn on(self, cores: u32) -> Result<u32, String> {
+    fn on(self, scale: Scale) -> Result<u32, String> {
         let jobs = match self {
             Jobs::Number(jobs) => jobs,
-            Jobs::PerCore(factor) => factor.saturating_mul(cores),
+            Jobs::PerCore(factor) => factor.saturating_mul(scale.cores),
+            Jobs::PerNode(factor) => factor.saturating_mul(scale.nodes),
         };
         match (1..=MOST_JOBS).contains(&jobs) {
             true => Ok(jobs),
@@ -217,13 +233,14 @@ impl FromStr for Jobs {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let jobs = match text.strip_suffix("cores") {
-            Some("") => Some(Jobs::PerCore(1)),
-            Some(head) => head.strip_suffix('*').and_then(|factor| factor.trim().parse().ok()).map(Jobs::PerCore),
-            None => text.parse().ok().map(Jobs::Number),
+        let times = |word: &str| match text.strip_suffix(word)? {
+            "" => Some(1),
+            head => head.strip_suffix('*')?.trim().parse().ok(),
         };
+        let jobs = times("cores").map(Jobs::PerCore).or_else(|| times("nodes").map(Jobs::PerNode));
+        let jobs = jobs.or_else(|| text.parse().ok().map(Jobs::Number));
         let jobs = jobs.ok_or_else(|| format!("{} is not a valid number of jobs", quote(text)))?;
-        jobs.on(1).map(|_| jobs)
+        jobs.on(Scale::ONE).map(|_| jobs)
     }
 }
 
@@ -233,6 +250,8 @@ impl fmt::Display for Jobs {
             Jobs::Number(jobs) => write!(f, "{jobs}"),
             Jobs::PerCore(1) => f.write_str("cores"),
             Jobs::PerCore(factor) => write!(f, "{factor}*cores"),
+            Jobs::PerNode(1) => f.write_str("nodes"),
+            Jobs::PerNode(factor) => write!(f, "{factor}*nodes"),
         }
     }
 }
@@ -241,8 +260,24 @@ impl fmt::Display for Jobs {
 mod tests {
     use super::*;
 
+    fn cores(cores: u32) -> Scale {
+        Scale { cores, nodes: 1 }
+    }
+
+    #[test]
+    fn jobs_per_node_are_those_of_the_published_figures() {
+        // peakmarks' cluster: 32 jobs on 1 node, 64 on 2, 128 on 4.
+        let ramp: AskedRamp = "32*nodes".parse().unwrap();
+        for (nodes, jobs) in [(1, 32), (2, 64), (4, 128)] {
+            assert_eq!(ramp.on(Scale { cores: 8, nodes }), Ok(Ramp::Fixed(vec![jobs])));
+        }
+        let mixed: AskedRamp = "1,nodes,2*nodes,cores".parse().unwrap();
+        assert_eq!(mixed.on(Scale { cores: 4, nodes: 2 }), Ok(Ramp::Fixed(vec![1, 2, 4])));
+        assert_eq!(mixed.to_string(), "1,nodes,2*nodes,cores");
+    }
+
     fn on_six(text: &str) -> Ramp {
-        text.parse::<AskedRamp>().unwrap().on(6).unwrap()
+        text.parse::<AskedRamp>().unwrap().on(cores(6)).unwrap()
     }
 
     fn fixed(text: &str) -> Vec<u32> {
@@ -264,7 +299,7 @@ mod tests {
         assert_eq!(fixed("1,1,2,4,8"), [1, 1, 2, 4, 8], "as the load tests of a published suite");
         assert_eq!(fixed("1..2*cores"), [1, 2, 4, 8, 12]);
         assert_eq!(on_six("2..auto"), Ramp::Auto { from: 2, max: 48 });
-        assert_eq!(AskedRamp::default().on(1).unwrap(), Ramp::Auto { from: 1, max: 16 });
+        assert_eq!(AskedRamp::default().on(Scale::ONE).unwrap(), Ramp::Auto { from: 1, max: 16 });
     }
 
     #[test]
@@ -279,7 +314,7 @@ mod tests {
     fn zero_and_junk_are_refused_in_one_line() {
         for text in [
             "0", "1,0", "x", "", "1,,2", "-1", "8..1", "1..", "auto", "10001", "1.5", "2cores", "0*cores", "cores*2",
-            "*cores", "1..2..3",
+            "*cores", "*nodes", "1..2..3",
         ] {
             let error = text.parse::<AskedRamp>().unwrap_err();
             assert!(error.ends_with(RAMP_FORMS) && error.lines().count() == 1, "{text}: {error}");
@@ -289,9 +324,11 @@ mod tests {
     #[test]
     fn what_depends_on_the_processors_is_refused_where_they_are_known() {
         let ramp: AskedRamp = "8..cores".parse().unwrap();
-        assert_eq!(ramp.on(4).unwrap_err(), "8..4 runs backwards");
-        assert_eq!(ramp.on(8), Ok(Ramp::Fixed(vec![8])));
-        assert!("5000*cores".parse::<AskedRamp>().unwrap().on(4).unwrap_err().starts_with("20000 is not between"));
+        assert_eq!(ramp.on(cores(4)).unwrap_err(), "8..4 runs backwards");
+        assert_eq!(ramp.on(cores(8)), Ok(Ramp::Fixed(vec![8])));
+        assert!(
+            "5000*cores".parse::<AskedRamp>().unwrap().on(cores(4)).unwrap_err().starts_with("20000 is not between")
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
-    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Plan, Precision, Promise, Selection, TableRef,
+    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Plan, Precision, Promise, Scale, Selection, TableRef,
 };
 
 mod compile;
@@ -67,8 +67,8 @@ pub struct Request {
     pub time_scale: f64,
     pub size_gb: Option<f64>,
     pub seed: u64,
-    /// Processors of the target's host, for `cores` in a ramp.
-    pub cores: u32,
+    /// Processors of the target's host and nodes that the target names, for `cores` and `nodes` in a ramp.
+    pub scale: Scale,
 }
 
 impl Request {
@@ -96,7 +96,7 @@ impl Request {
             time_scale: 1.0,
             size_gb: None,
             seed: DEFAULT_SEED.into(),
-            cores,
+            scale: Scale { cores, nodes: 1 },
         }
     }
 }

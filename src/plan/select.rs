@@ -199,7 +199,7 @@ fn travels(request: &Request, wire: Wire, id: &str) -> std::result::Result<(), R
 fn ramp(request: &Request, wish: &Wish<'_>) -> Result<Ramp> {
     let asked = request.jobs.as_ref().or(wish.entry.jobs.as_ref()).cloned().unwrap_or_default();
     let place = || if request.jobs.is_some() { format!("--jobs {asked}") } else { format!("{}: {asked}", place(wish)) };
-    asked.on(request.cores).map_err(|what| Error::usage(place(), what).advise(RAMP_FORMS))
+    asked.on(request.scale).map_err(|what| Error::usage(place(), what).advise(RAMP_FORMS))
 }
 
 /// What to tell about the jobs of a mixed workload: they are multiples of its parts, whatever was asked for.

@@ -5,7 +5,7 @@ use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::METRICS;
 use super::ramps::{RampRow, rows};
 use super::{Input, Language, Report, RunTests};
-use crate::analysis::price::{PriceList, Value};
+use crate::analysis::price::{Per, PriceList, Product, Value};
 use crate::analysis::ramp::{self, Figure};
 use crate::model::{Better, PublishedKind, Status, Test};
 
@@ -40,8 +40,8 @@ pub fn sections(input: &Input) -> Vec<Section> {
     let language = input.language;
     let platforms = input.platforms();
     let named = platforms.iter().zip(&input.runs);
-    let priced: Vec<(&str, &PriceList)> =
-        named.filter_map(|(name, data)| Some((name.as_str(), price_of(input, data)?))).collect();
+    let priced: Vec<(&str, &RunTests, &PriceList)> =
+        named.filter_map(|(name, data)| Some((name.as_str(), data, price_of(input, data)?))).collect();
     if priced.is_empty() {
         let text = "No prices are known: give --price FILE (docs/price.md shows the form).";
         return vec![Section::new(language, "Price", vec![Block::Paragraph(language.phrase(text))])];
@@ -89,8 +89,17 @@ fn number(value: f64) -> Cell {
     Cell::Number { value, digits, verdict: None }
 }
 
-/// One row per product, and the sum of each platform.
-fn costs(language: Language, priced: &[(&str, &PriceList)]) -> Table {
+/// The options that a run's tests needed a licence for and that no product of the list names.
+fn unpriced<'a>(data: &'a RunTests, price: &'a PriceList) -> impl Iterator<Item = &'a str> {
+    let options = data.run.disclosure.get("database", "licensed_options").unwrap_or_default().split(", ");
+    options.filter(|option| {
+        let names = |product: &Product| product.name.to_lowercase().contains(&option.to_lowercase());
+        !option.is_empty() && !price.products.iter().any(names)
+    })
+}
+
+/// One row per product, one per option that was used without a price, and the sum of each platform.
+fn costs(language: Language, priced: &[(&str, &RunTests, &PriceList)]) -> Table {
     let columns = vec![
         Column::new("Platform", "", 0),
         Column::new("Cores", "", 3),
@@ -105,7 +114,7 @@ fn costs(language: Language, priced: &[(&str, &PriceList)]) -> Table {
         Column::new("Basis", "", 6),
     ];
     let mut table = Table::new(language, "licences", columns);
-    for (name, price) in priced {
+    for (name, data, price) in priced {
         for product in &price.products {
             let cost = money(price.cost_of(product));
             let middle = [
@@ -116,6 +125,16 @@ fn costs(language: Language, priced: &[(&str, &PriceList)]) -> Table {
                 cost,
             ];
             table.rows.push(row(language, name, price, middle));
+        }
+        for option in unpriced(data, price) {
+            let cells = [
+                Cell::text(option),
+                Cell::text(language.phrase("no price given")),
+                Cell::text(language.phrase(Per::Licence.name())),
+                number(price.licences()),
+                Cell::Empty,
+            ];
+            table.rows.push(row(language, name, price, cells));
         }
         let sum = [
             Cell::text(language.phrase("all")),
@@ -212,4 +231,30 @@ fn value_row(
         Cell::text(per_unit(table.language, price, best)),
         Cell::Verdict(status),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::compare::fixture::run;
+
+    #[test]
+    fn an_option_that_tests_used_stands_there_with_its_price_or_without() {
+        let mut run = run("a");
+        run.disclosure.set("database", "licensed_options", "Active Data Guard, Partitioning");
+        let list = include_str!("../../examples/prices/exadata-x2-2-dbserver.toml");
+        let mut price = PriceList::parse(list).unwrap();
+        price.platform = None;
+        let runs = vec![RunTests { run, tests: Vec::new() }];
+        let input = Input { runs, prices: vec![price], ..Input::default() };
+        let table = costs(input.language, &[("a", &input.runs[0], &input.prices[0])]);
+        let text_of = |cell: &Cell| match cell {
+            Cell::Text(text) => text.clone(),
+            _ => String::new(),
+        };
+        let products: Vec<[String; 2]> = table.rows.iter().map(|row| [3, 4].map(|at| text_of(&row[at]))).collect();
+        let lines = |name: &str| products.iter().filter(|[product, _]| product == name).count();
+        assert_eq!((lines("Partitioning"), lines("Active Data Guard")), (1, 1), "{products:?}");
+        assert!(products.contains(&["Active Data Guard".into(), "no price given".into()]), "{products:?}");
+    }
 }

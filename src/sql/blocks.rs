@@ -180,6 +180,14 @@ impl BlockSet {
         Ok(())
     }
 
+    /// Adds blocks that another engine lends to `engine`: those whose names it has not itself.
+    pub fn add_below(&mut self, engine: &str, blocks: Vec<Block>) {
+        let own = self.engines.entry(engine.to_string()).or_default();
+        for block in blocks {
+            own.entry(block.name.clone()).or_insert(block);
+        }
+    }
+
     /// The block of this full name for `engine`.
     pub fn get(&self, engine: &str, name: &str) -> Option<&Block> {
         self.engines.get(engine).and_then(|blocks| blocks.get(name)).or_else(|| self.common.get(name))

@@ -37,6 +37,7 @@ mod leftovers;
 mod limits;
 mod live;
 mod mariadb;
+mod mysql;
 mod network;
 mod one_at_a_time;
 mod open_loop;

@@ -365,12 +365,12 @@ fn a_password_for_caching_sha2_is_encrypted_or_not_sent() {
     let key = format!("ssl-mode=disabled&server-public-key-path={}", mysql.keys[1].display());
     for (parameters, can_encrypt, words) in [
         ("ssl-mode=disabled", true, ["not encrypted", "server-public-key-path"]),
-        ("ssl-mode=disabled&get-server-public-key=1", true, ["is not MariaDB but 8.0.35", "MariaDB 10.6"]),
-        (&key, false, ["is not MariaDB but 8.0.35", "MariaDB 10.6"]),
-        ("ssl-mode=required", true, ["is not MariaDB but 8.0.35", "MariaDB 10.6"]),
+        ("ssl-mode=disabled&get-server-public-key=1", true, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
+        (&key, false, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
+        ("ssl-mode=required", true, ["is not MariaDB but MySQL 8.0.35", "mysql://"]),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("mysql://me@127.0.0.1:{}?{parameters}", listener.local_addr().unwrap().port());
+        let url = format!("mariadb://me@127.0.0.1:{}?{parameters}", listener.local_addr().unwrap().port());
         std::thread::scope(|scope| {
             let heard = scope.spawn(|| mysql.serve(listener.accept().unwrap().0, true, can_encrypt));
             check(&desk, &url).fails(3, &words);
@@ -382,7 +382,8 @@ fn a_password_for_caching_sha2_is_encrypted_or_not_sent() {
     let listener = UnixListener::bind(&socket).unwrap();
     std::thread::scope(|scope| {
         let heard = scope.spawn(|| mysql.serve(listener.accept().unwrap().0, false, true));
-        check(&desk, &format!("mysql://me@?socket={}", socket.display())).fails(3, &["is not MariaDB but 8.0.35"]);
+        check(&desk, &format!("mariadb://me@?socket={}", socket.display()))
+            .fails(3, &["is not MariaDB but MySQL 8.0.35"]);
         assert_eq!(heard.join().unwrap().as_deref(), Some(SECRET));
     });
 }

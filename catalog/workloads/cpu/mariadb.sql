@@ -3,6 +3,16 @@
 -- In the forms of one statement "limit" keeps a stage from being merged into the next one, which would repeat it wherever its
 -- result is used; rows are numbered by the sequence engine where a recursion would exceed max_recursive_iterations.
 
+-- name: random_string
+-- 32 characters
+md5(rand())
+
+-- name: string_of_seed
+md5(v_seed)
+
+-- name: string_of_s
+md5(s)
+
 -- name: CPU-LOOP.declare
 declare v_turn bigint;
 
@@ -43,13 +53,13 @@ declare v_string varchar(32);
 set v_number = 0;
 while v_number < 1000 do
   set v_number = v_number + 1;
-  set v_string = md5(rand());
+  set v_string = {{random_string}};
 end while;
 set v_sink = length(v_string);
 
 -- name: CPU-RANDSTR.strings
 select count(s) as strings, sum(length(s)) as characters
-from (select md5(rand()) as s from seq_1_to_1000 limit 1000) as drawn
+from (select {{random_string}} as s from seq_1_to_1000 limit 1000) as drawn
 
 -- name: CPU-INTEGER.declare
 declare v_pass int;
@@ -221,7 +231,7 @@ set v_pass = 0;
 while v_pass < 100 do
   set v_pass = v_pass + 1;
   set v_seed = v_seed * 48271 % 2147483647;
-  set v_r = md5(v_seed);
+  set v_r = {{string_of_seed}};
   set v_s1 = concat(concat(upper(substr(v_r, 1, 8)), substr(v_r, 9, 8)), upper(substr(v_r, 17, 8)));
   set v_s2 = concat(v_s1, char(mod(length(concat(concat(v_s1, v_s1), v_s1)), 128) using utf8mb4));
   set v_s3 = concat(concat(upper(v_s2), '-'), 'B7');
@@ -257,7 +267,7 @@ from (
         select r, s1, concat(s1, char(mod(length(concat(concat(s1, s1), s1)), 128) using utf8mb4)) as s2
         from (
           select r, concat(concat(upper(substr(r, 1, 8)), substr(r, 9, 8)), upper(substr(r, 17, 8))) as s1
-          from (select md5(s) as r from pass limit 100) as draw
+          from (select {{string_of_s}} as r from pass limit 100) as draw
           limit 100) as cut
         limit 100) as mark
       limit 100) as head

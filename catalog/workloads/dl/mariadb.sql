@@ -83,7 +83,7 @@ create table {{prefix}}dl_stream (
 -- Ids of a job are its own: job * 10^12 + 1, 2, ... The last one is kept in a variable of the session, since each call is one
 -- transaction; the first call of a session asks the table.
 declare v_id, v_n, v_h1, v_h2 bigint;
-declare v_row int default 0;
+declare v_row int;
 
 -- name: DL-BUFFER.body
 -- the formulas of the data set; the hash sees the last nine digits of the id so that it stays within 63 bits
@@ -93,6 +93,7 @@ if v_id is null then
   select coalesce(max(id), p_job * 1000000000000) into v_id from {{prefix}}dl_buffer
   where id > p_job * 1000000000000 and id < (p_job + 1) * 1000000000000;
 end if;
+set v_row = 0;
 start transaction;
 while v_row < {{rpt}} do
   set v_row = v_row + 1;

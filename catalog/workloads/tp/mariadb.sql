@@ -39,9 +39,10 @@ end while;
 update {{big}} set status = status + 1, amount = amount + 1 where id = (:k - 1) * ({{big_rows}} div 32) + :offset
 
 -- name: TP-UPDATE32.declare
-declare v_update int default 0;
+declare v_update int;
 
 -- name: TP-UPDATE32.body
+set v_update = 0;
 start transaction;
 while v_update < 32 do
   set v_update = v_update + 1;

@@ -11,7 +11,7 @@ use crate::cli::request::check_duration;
 use crate::cli::{live_table, out};
 use crate::error::{Error, Result};
 use crate::host::processors;
-use crate::model::Ramp;
+use crate::model::{Ramp, Scale};
 
 /// Measures our own loop on the null engine.
 ///
@@ -20,7 +20,7 @@ use crate::model::Ramp;
 pub fn overhead(context: &Context, args: &OverheadArgs) -> Result<()> {
     let format = context.format(&["text", "json"])?;
     let refused = |what: String| Error::usage("--jobs", what).advise("give 1,2");
-    let Ramp::Fixed(jobs) = args.jobs.on(processors()).map_err(refused)? else {
+    let Ramp::Fixed(jobs) = args.jobs.on(Scale { cores: processors(), nodes: 1 }).map_err(refused)? else {
         return Err(refused("an automatic ramp is not supported here".into()));
     };
     check_duration(args.duration.0)?;

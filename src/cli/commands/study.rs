@@ -116,7 +116,7 @@ fn pairs(entries: &[SuiteEntry], jobs: u32) -> Vec<(SuiteEntry, Option<(String, 
 /// The number of jobs of each workload.
 fn one_number(request: &Request, of_suite: Option<AskedRamp>) -> Result<u32> {
     let asked = request.plan.jobs.clone().or(of_suite).unwrap_or_default();
-    match asked.on(request.plan.cores) {
+    match asked.on(request.plan.scale) {
         Ok(Ramp::Fixed(jobs)) if jobs.len() == 1 => Ok(jobs[0]),
         _ => Err(Error::usage(format!("--jobs {asked}"), "is not one number of jobs").advise("give --jobs 1")),
     }

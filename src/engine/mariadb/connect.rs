@@ -12,6 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::error;
 use super::options::ClientOptions;
+use super::product::Product;
 use super::reply;
 use super::url::{Config, ServerKey};
 use super::wire::Wire;
@@ -32,17 +33,12 @@ const FULL_AUTHENTICATION: u8 = 4;
 /// MariaDB from 10 on tells its version with this in front, for old replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
-/// Settings of every session of ours: nothing on the server may change what statements mean, cut them short, or end a
-/// session that waits for the end of a long test (a year is the longest that can be set).
-/// The time zone without summer time makes clock readings comparable, and cheap.
-const SESSION_SETTINGS: &str = "set session autocommit = 1, sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
-    NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', max_statement_time = 0, wait_timeout = 31536000";
-
 /// An open connection and what the server said about itself.
 pub(super) struct Connection {
     pub wire: Wire,
     /// Version as the server tells it: `10.11.6-MariaDB`.
     pub server_version: String,
+    pub product: &'static Product,
     /// Number of the session, to end its statements by.
     pub id: u32,
     /// True if the server runs on this host: reached over a Unix socket or a loopback address.
@@ -79,7 +75,7 @@ fn connect_host(config: &Config, host: &Host, password: Option<&SecretString>) -
     wire.read_timeout(Some(CONNECT_TIMEOUT));
     let greeting = greeting(&mut wire)?;
     wire.greeted();
-    let flags = capabilities(&greeting) | wanted_encryption(host, &config.tls, &greeting)?;
+    let flags = capabilities(&greeting, config.product) | wanted_encryption(host, &config.tls, &greeting)?;
     let encrypted = flags.contains(CapabilityFlags::CLIENT_SSL);
     if let (true, Host::Tcp { name, .. }) = (encrypted, host) {
         ask_for_encryption(&mut wire, flags, &greeting)?;
@@ -102,7 +98,7 @@ fn connect_host(config: &Config, host: &Host, password: Option<&SecretString>) -
     })?;
     let version = greeting.server_version_str();
     let server_version = version.strip_prefix(REPLICATION_PREFIX).unwrap_or(&version).to_owned();
-    Ok(Connection { wire, server_version, id: greeting.connection_id(), local })
+    Ok(Connection { wire, server_version, product: config.product, id: greeting.connection_id(), local })
 }
 
 /// The text of a file with a server's public key.
@@ -154,8 +150,8 @@ fn extended(greeting: &HandshakePacket<'_>) -> MariadbCapabilities {
 ///
 /// # Errors
 /// The server's.
-pub(super) fn set_up(wire: &mut Wire) -> Result<(), EngineError> {
-    reply::run(wire, SESSION_SETTINGS).map(|_| ())
+pub(super) fn set_up(connection: &mut Connection) -> Result<(), EngineError> {
+    reply::run(&mut connection.wire, connection.product.session_settings).map(|_| ())
 }
 
 fn greeting(wire: &mut Wire) -> Result<HandshakePacket<'static>, EngineError> {
@@ -172,8 +168,10 @@ fn invalid(error: &io::Error) -> io::Error {
 }
 
 /// What we can do, of what the server offers.
-fn capabilities(greeting: &HandshakePacket<'_>) -> CapabilityFlags {
-    let wanted = CapabilityFlags::CLIENT_LONG_PASSWORD
+fn capabilities(greeting: &HandshakePacket<'_>, product: &Product) -> CapabilityFlags {
+    let several = CapabilityFlags::CLIENT_MULTI_STATEMENTS;
+    let wanted = (if product.several_statements { several } else { CapabilityFlags::empty() })
+        | CapabilityFlags::CLIENT_LONG_PASSWORD
         | CapabilityFlags::CLIENT_LONG_FLAG
         | CapabilityFlags::CLIENT_PROTOCOL_41
         | CapabilityFlags::CLIENT_TRANSACTIONS

@@ -89,7 +89,7 @@ impl ClientSession for JobSession {
         done.ok_or_else(|| error::statement(format!("no row with rows, commits and seed came from: {}", statement.sql)))
     }
     fn load(&mut self, rows: &RowLoad<'_>) -> Result<(), EngineError> {
-        load::load(&mut self.session.wire, rows, &mut |_| true)
+        load::load(&mut self.session, rows, &mut |_| true)
     }
 }
 

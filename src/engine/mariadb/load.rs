@@ -1,11 +1,16 @@
-//! Bulk load: one prepared insert, executed with many rows of values in each packet (`COM_STMT_BULK_EXECUTE`).
+//! Bulk load: one prepared insert, executed with many rows of values in each packet (`COM_STMT_BULK_EXECUTE`), where the
+//! product has that; else inserts of many rows in their text.
 //!
-//! Values come in binary form, so the server parses nothing; it needs no `local_infile`. Source of the format:
-//! <https://mariadb.com/kb/en/com_stmt_bulk_execute/>.
+//! Values come in binary form, so the server parses nothing. Neither needs `local_infile`, which is off by default. Source of
+//! the format: <https://mariadb.com/kb/en/com_stmt_bulk_execute/>.
+
+use std::io::Write;
 
 use super::error;
+use super::product::Product;
 use super::provision;
 use super::reply::{self, Head};
+use super::session::MariaSession;
 use super::wire::Wire;
 use crate::engine::{EngineError, ErrorClass, RowLoad};
 use crate::model::rows::Row;
@@ -29,13 +34,14 @@ const TYPES: [u8; 11] = [LONGLONG, LONG, LONG, LONG, LONG, DATE, DECIMAL, LONG, 
 
 /// Loads rows; see `Database::load_rows`.
 pub(super) fn load(
-    wire: &mut Wire,
+    session: &mut MariaSession,
     load: &RowLoad<'_>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), EngineError> {
-    let around = provision::around_load(wire, load.table)?;
+    let (product, wire) = (session.product, &mut session.wire);
+    let around = provision::around_load(product, wire, load.table)?;
     reply::run(wire, "begin")?;
-    match insert_within(wire, around.as_ref(), load, progress) {
+    match insert_within(product, wire, around.as_ref(), load, progress) {
         Ok(true) => {
             load.note.map(|note| reply::run(wire, note)).transpose()?;
             reply::run(wire, "commit").map(|_| ())
@@ -56,26 +62,41 @@ pub(super) fn load(
 
 /// As [`insert`], between the two statements that the table's storage engine wants around a load.
 fn insert_within(
+    product: &Product,
     wire: &mut Wire,
     around: Option<&[String; 2]>,
     load: &RowLoad<'_>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<bool, EngineError> {
-    let Some([first, last]) = around else { return insert(wire, load, progress) };
+    let Some([first, last]) = around else { return insert(product, wire, load, progress) };
     reply::run(wire, first)?;
-    let inserted = insert(wire, load, progress)?;
+    let inserted = insert(product, wire, load, progress)?;
     reply::run(wire, last)?;
     Ok(inserted)
 }
 
+/// How rows travel.
+enum Form {
+    /// As values of this prepared statement.
+    Values(u32),
+    /// In the text of an insert, of which this is the head.
+    Text(String),
+}
+
 /// Inserts all rows; false if `progress` wants no more. A packet is sent while the server still works on the one before.
-fn insert(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<bool, EngineError> {
-    let sql = format!("insert into {} ({COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", load.table);
-    let statement = reply::prepare(wire, &sql, TYPES.len())?;
+fn insert(
+    product: &Product,
+    wire: &mut Wire,
+    load: &RowLoad<'_>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<bool, EngineError> {
+    let head = format!("insert into {} ({COLUMNS}) values ", load.table);
+    let sql = format!("{head}(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    let form = if product.bulk { Form::Values(reply::prepare(wire, &sql, TYPES.len())?) } else { Form::Text(head) };
     let (mut values, mut next, mut taken, mut unanswered) = (Values::default(), load.ids.start, 0, 0);
     let mut failure = None;
     while next < load.ids.end && failure.is_none() && progress(next - load.ids.start) {
-        next = send(wire, statement, load, &mut values, next)?;
+        next = send(wire, &form, load, &mut values, next)?;
         unanswered += 1;
         if unanswered > 1 {
             unanswered -= 1;
@@ -88,7 +109,9 @@ fn insert(wire: &mut Wire, load: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> 
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    close(wire, statement)?;
+    if let Form::Values(statement) = form {
+        close(wire, statement)?;
+    }
     let sent = next - load.ids.start;
     match failure {
         Some(error) => Err(error),
@@ -103,26 +126,37 @@ fn close(wire: &mut Wire, statement: u32) -> Result<(), EngineError> {
 }
 
 /// Sends a packet of rows from id `first` on; the id after them.
-fn send(
-    wire: &mut Wire,
-    statement: u32,
-    load: &RowLoad<'_>,
-    values: &mut Values,
-    first: u64,
-) -> Result<u64, EngineError> {
-    let out = wire.command(COM_STMT_BULK_EXECUTE);
-    out.extend_from_slice(&statement.to_le_bytes());
-    out.extend_from_slice(&SEND_TYPES.to_le_bytes());
-    for kind in TYPES {
-        out.extend_from_slice(&[kind, 0]); // signed
-    }
+fn send(wire: &mut Wire, form: &Form, load: &RowLoad<'_>, values: &mut Values, first: u64) -> Result<u64, EngineError> {
+    let out = head(wire, form);
     let mut next = first;
     while next < load.ids.end && out.len() < PACKET_BYTES {
-        values.append(&load.rows.row(next), out);
+        let row = load.rows.row(next);
+        match form {
+            Form::Values(_) => values.append(&row, out),
+            Form::Text(_) => values.append_text(&row, next == first, out),
+        }
         next += 1;
     }
     wire.flush()?;
     Ok(next)
+}
+
+/// The head of a packet of rows.
+fn head<'a>(wire: &'a mut Wire, form: &Form) -> &'a mut Vec<u8> {
+    match form {
+        Form::Values(statement) => {
+            let out = wire.command(COM_STMT_BULK_EXECUTE);
+            out.extend_from_slice(&statement.to_le_bytes());
+            out.extend_from_slice(&SEND_TYPES.to_le_bytes());
+            TYPES.iter().for_each(|kind| out.extend_from_slice(&[*kind, 0])); // signed
+            out
+        }
+        Form::Text(head) => {
+            let out = wire.command(reply::COM_QUERY);
+            out.extend_from_slice(head.as_bytes());
+            out
+        }
+    }
 }
 
 /// Rows taken of one packet.
@@ -159,6 +193,21 @@ impl Values {
         self.push_text(out);
     }
 
+    /// Appends the row as SQL has it. Its texts are letters and digits.
+    fn append_text(&mut self, row: &Row, is_first: bool, out: &mut Vec<u8>) {
+        let (year, month, day) = row.booked_on();
+        let (comma, [key25, key125, key320, region]) =
+            (if is_first { "" } else { "," }, [row.key25, row.key125, row.key320, row.region]);
+        // Writing into memory cannot fail.
+        let _ = write!(out, "{comma}({},{key25},{key125},{key320},{region},'{year}-{month}-{day}',", row.id);
+        row.amount(&mut self.text);
+        let _ = write!(out, "{},{},{},'", self.text, row.quantity, row.status);
+        row.code(&mut self.text);
+        let _ = write!(out, "{}','", self.text);
+        row.filler(&mut self.text);
+        let _ = write!(out, "{}')", self.text);
+    }
+
     /// Appends the text, which is shorter than 251 bytes: its length is one byte.
     fn push_text(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[VALUE, self.text.len() as u8]);
@@ -193,6 +242,12 @@ mod tests {
         assert_eq!(out.len(), lengths.iter().sum::<usize>());
         assert_eq!(out[..9], [0, 0x81, 2, 0, 0, 0, 0, 0, 0]);
         assert_eq!(out[19..24], [0, 41, 0, 0, 0]);
+        let mut text = b"values ".to_vec();
+        Values::default().append_text(&row, true, &mut text);
+        Values::default().append_text(&row, false, &mut text);
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.starts_with("values (641,641,1,1,41,") || text.starts_with("values (641,"), "{text}");
+        assert_eq!((text.matches("),(641,").count(), text.matches(',').count()), (1, 21), "{text}");
         let (year, month, day) = row.booked_on();
         assert_eq!(out[29..35], [0, 4, year as u8, (year >> 8) as u8, month as u8, day as u8]);
         let amount = std::str::from_utf8(&out[37..50]).unwrap();

@@ -1,9 +1,9 @@
-//! MariaDB: our own blocking client on the packets and login methods of the `mysql_common` crate.
+//! MariaDB and MySQL: our own blocking client on the packets and login methods of the `mysql_common` crate.
 //!
 //! Packets of the login, errors and descriptions of columns are the library's; framing, buffers and the hot loop are
 //! ours (docs/decisions/0010-own-mariadb-client.md).
 //!
-//! `url` and `options` where to connect and with what, `connect` opens, `wire` frames packets, `reply` reads
+//! `product` what differs between the two, `url` and `options` where to connect and with what, `connect` opens, `wire` frames packets, `reply` reads
 //! results, `session` runs control statements and finds the server's process, `job` the client drive, the procedures
 //! of one transaction and the database drive, `load` loads, `provision` our database.
 
@@ -16,8 +16,8 @@ use crate::engine::remote::{
     sessions_left,
 };
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
-    Version, client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, RowLoad, Session, SessionsLeft, Version,
+    client_loop,
 };
 use crate::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
 
@@ -26,6 +26,7 @@ mod error;
 mod job;
 mod load;
 mod options;
+mod product;
 mod provision;
 mod reply;
 mod session;
@@ -35,13 +36,9 @@ mod wire;
 use connect::{connect, set_up};
 use job::JobSession;
 use options::ClientOptions;
+use product::{MARIADB, MYSQL, Product};
 use session::MariaSession;
 use url::Config;
-
-/// Oldest supported version.
-const OLDEST: [u32; 2] = [10, 6];
-/// The product, as it calls itself in its version.
-const BRAND: &str = "MariaDB";
 
 /// Organisations of other engines.
 const LACKING_ORGS: &[(&str, &str)] = &[
@@ -66,12 +63,12 @@ impl Engine for MariaDb {
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            product: BRAND,
+            product: MARIADB.brand,
             commits_in_routine: false,
             placeholder: Placeholder::Question,
             orgs: &["iot", "iot-list", "range-hash", "heap", "heap-list", LSM],
             lacking_orgs: LACKING_ORGS,
-            url_schemes: url::SCHEMES,
+            url_schemes: &["mariadb"],
             passwords: Some(url::SOURCES),
             protocols: &[Protocol::Prepared, Protocol::Simple],
             block_setting: Some("innodb_page_size"),
@@ -80,61 +77,83 @@ impl Engine for MariaDb {
         }
     }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
-        let options = ClientOptions::of_user();
-        let mut config = Config::parse(target.url()?, &options)?;
-        let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
-        if config.wants_password {
-            passwords.offer(options.password.clone());
-        }
-        let mut connection = connect(&config, &options, &passwords)?;
-        let version = check_version(&connection.server_version)?;
-        set_up(&mut connection.wire)?;
-        let (is_local, running) = (connection.local, Running::new());
-        let mut session = MariaSession::new(connection, &running);
-        let ours = provision::prepare(&mut session, access)?;
-        if ours.exists {
-            config.database = Some(provision::DATABASE.into());
-        }
-        let pid = if is_local { session::server_process(&mut session) } else { None };
-        let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
-        let has_rocksdb = session.query(&provision::sql("rocksdb")?, &[])?.scalar() == Some("1");
-        let no_routines = ours.no_routines;
-        let is_ours = matches!(target.target, Target::Private { .. });
-        let roads = Roads::new(Road { config, passwords });
-        Ok(Box::new(MariaDatabase {
-            roads,
-            options,
-            is_local,
-            is_ours,
-            version,
-            no_routines,
-            has_rocksdb,
-            pid,
-            storage_path,
-            running,
-            jobs: Running::new(),
-        }))
+        open(&MARIADB, target, access)
     }
 }
 
-/// The version, if it is one that we know.
-fn check_version(text: &str) -> Result<Version, EngineError> {
-    let version = Version::parse(text);
-    let (message, advice) = if !text.contains(BRAND) {
-        (
-            format!("the server is not MariaDB but {text}"),
-            "dbdyno has not been tried with it; use MariaDB 10.6 or newer",
-        )
-    } else if version < Version(OLDEST.to_vec()) {
-        (format!("MariaDB {version} is too old"), "use MariaDB 10.6 or newer")
-    } else {
-        return Ok(version);
-    };
-    Err(EngineError::new(ErrorClass::TooOld, message).advised(advice))
+/// Organisations of other engines that MySQL lacks.
+const LACKING_IN_MYSQL: &[(&str, &str)] = &[
+    ("heap", "of MySQL's storage engines only MyISAM stores heaps, which do not survive a crash"),
+    ("heap-list", "of MySQL's storage engines only MyISAM stores heaps, which do not survive a crash"),
+    ("hash", "MySQL has no hash clusters: none of its storage engines places rows by a hash of their key"),
+    ("range-list", "MySQL's subpartitions are by hash or key only"),
+];
+
+/// The MySQL engine, on the same client. A commit within a routine is waited for, unlike MariaDB's.
+pub struct MySql;
+
+impl Engine for MySql {
+    fn name(&self) -> &'static str {
+        "mysql"
+    }
+    fn title(&self) -> &'static str {
+        "MySQL 8.0 or newer: an existing server, by URL"
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            product: MYSQL.brand,
+            commits_in_routine: true,
+            orgs: &["iot", "iot-list", "range-hash"],
+            lacking_orgs: LACKING_IN_MYSQL,
+            url_schemes: &["mysql"],
+            private_server: false,
+            ..MariaDb.capabilities()
+        }
+    }
+    fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
+        open(&MYSQL, target, access)
+    }
 }
 
-/// An open MariaDB server.
+/// Opens a server of this product.
+fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
+    let options = ClientOptions::of_user();
+    let mut config = Config::parse(target.url()?, product, &options)?;
+    let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
+    if config.wants_password {
+        passwords.offer(options.password.clone());
+    }
+    let mut connection = connect(&config, &options, &passwords)?;
+    let version = product.version(&connection.server_version)?;
+    set_up(&mut connection)?;
+    let (is_local, running) = (connection.local, Running::new());
+    let mut session = MariaSession::new(connection, &running);
+    let ours = provision::prepare(&mut session, access)?;
+    if ours.exists {
+        config.database = Some(provision::DATABASE.into());
+    }
+    let pid = if is_local { session::server_process(&mut session) } else { None };
+    let storage_path = if is_local { directory(&mut session, &product.sql("directory", &[])?) } else { None };
+    let has_rocksdb = session.query(&product.sql("rocksdb", &[])?, &[])?.scalar() == Some("1");
+    Ok(Box::new(MariaDatabase {
+        product,
+        roads: Roads::new(Road { config, passwords }),
+        options,
+        is_local,
+        is_ours: matches!(target.target, Target::Private { .. }),
+        version,
+        no_routines: ours.no_routines,
+        has_rocksdb,
+        pid,
+        storage_path,
+        running,
+        jobs: Running::new(),
+    }))
+}
+
+/// An open server.
 struct MariaDatabase {
+    product: &'static Product,
     roads: Roads<Config>,
     options: ClientOptions,
     /// It runs on this host.
@@ -168,7 +187,7 @@ impl MariaDatabase {
     /// A road that the URL does not name: the server tells where it listens.
     fn other_road(&self, transport: Transport) -> Result<Road<Config>, EngineError> {
         let mut session = self.open_session()?;
-        let told = session.query(&provision::sql("addresses")?, &[])?;
+        let told = session.query(&self.product.sql("addresses", &[])?, &[])?;
         let column = |at: usize| told.rows.first().and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
         let given = self.roads.given.as_ref();
         let with = |host: Host| Config { hosts: vec![host], ..given.config.clone() };
@@ -186,7 +205,7 @@ impl MariaDatabase {
         }
         let password = own_password()?;
         for block in ["account", "grant-account"] {
-            let made = session.execute(&provision::account_sql(block, &password)?);
+            let made = session.execute(&provision::account_sql(self.product, block, &password)?);
             made.map_err(|error| no_account(&error))?;
         }
         let config = Config { user: TCP_ACCOUNT.into(), wants_password: true, ..config };
@@ -195,7 +214,7 @@ impl MariaDatabase {
 
     fn session_on(&self, road: &Road<Config>) -> Result<MariaSession, EngineError> {
         let mut connection = connect(&road.config, &self.options, &road.passwords)?;
-        set_up(&mut connection.wire)?;
+        set_up(&mut connection)?;
         Ok(MariaSession::new(connection, &self.running))
     }
 
@@ -211,7 +230,8 @@ impl Drop for MariaDatabase {
     /// Drops the account that was made for TCP.
     fn drop(&mut self) {
         if self.is_ours && self.roads.has(Transport::Tcp) {
-            let dropped = provision::account_sql("drop-account", "").map(|sql| (sql, self.open_session()));
+            let dropped =
+                provision::account_sql(self.product, "drop-account", "").map(|sql| (sql, self.open_session()));
             if let Ok((sql, Ok(mut session))) = dropped {
                 let _ = session.execute(&sql); // a server that has ended takes it along
             }
@@ -242,7 +262,7 @@ impl Database for MariaDatabase {
     fn load_rows(&self, rows: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
         // Without "unique_checks = 0": with it the first insert into an empty table locks the table as a whole, and two
         // sessions that want this at the same moment deadlock.
-        load::load(&mut self.open_session()?.wire, rows, progress)
+        load::load(&mut self.open_session()?, rows, progress)
     }
     fn cancel(&self) {
         let mut ids = Vec::new();
@@ -261,16 +281,16 @@ impl Database for MariaDatabase {
         self.jobs.all()
     }
     fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
-        if self.has_rocksdb { &[] } else { &[(LSM, NO_ROCKSDB)] }
+        if self.has_rocksdb || self.product != &MARIADB { &[] } else { &[(LSM, NO_ROCKSDB)] }
     }
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
-        sessions_left(&mut self.open_session()?, &provision::sql("sessions")?)
+        sessions_left(&mut self.open_session()?, &self.product.sql("sessions", &[])?)
     }
     fn reach(&self, transport: Transport) -> Result<(), EngineError> {
         self.road(transport).map(drop)
     }
     fn load_method(&self) -> &'static str {
-        "bulk-insert"
+        if self.product.bulk { "bulk-insert" } else { "multi-row-insert" }
     }
     fn server_pids(&self) -> Vec<u32> {
         self.pid.into_iter().collect()

@@ -1,9 +1,10 @@
 //! Our database: checks the privileges before anything is created.
 
+use super::product::Product;
 use super::reply;
 use super::session::MariaSession;
 use super::wire::Wire;
-use crate::engine::remote::{TCP_ACCOUNT, own_sql};
+use crate::engine::remote::TCP_ACCOUNT;
 use crate::engine::{Access, EngineError, ErrorClass, Session};
 
 /// Everything of ours lives in this database (see `Capabilities::prefix`).
@@ -14,21 +15,19 @@ const NEEDED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DR
 /// What the database drive needs besides.
 const FOR_ROUTINES: [&str; 3] = ["CREATE ROUTINE", "ALTER ROUTINE", "EXECUTE"];
 
-const SQL: &str = include_str!("provision.sql");
-
 /// A statement about the account of ours that connects over TCP.
-pub(super) fn account_sql(block: &str, password: &str) -> Result<String, EngineError> {
-    own_sql(SQL, block, &[("database", DATABASE), ("user", TCP_ACCOUNT), ("password", password)])
+pub(super) fn account_sql(product: &Product, block: &str, password: &str) -> Result<String, EngineError> {
+    product.sql(block, &[("database", DATABASE), ("user", TCP_ACCOUNT), ("password", password)])
 }
 
 /// A statement of ours.
-pub(super) fn sql(block: &str) -> Result<String, EngineError> {
-    own_sql(SQL, block, &[("database", DATABASE)])
+pub(super) fn sql(product: &Product, block: &str) -> Result<String, EngineError> {
+    product.sql(block, &[("database", DATABASE)])
 }
 
 /// The statements before and after the rows of a load into `table`, for a storage engine that wants them.
-pub(super) fn around_load(wire: &mut Wire, table: &str) -> Result<Option<[String; 2]>, EngineError> {
-    let sql = own_sql(SQL, "bulk-load", &[("database", DATABASE), ("table", table)])?;
+pub(super) fn around_load(product: &Product, wire: &mut Wire, table: &str) -> Result<Option<[String; 2]>, EngineError> {
+    let sql = product.sql("bulk-load", &[("database", DATABASE), ("table", table)])?;
     let rows = reply::run(wire, &sql)?.0;
     let text = |column| rows.get(0, column).map(str::to_string);
     Ok(text("first").zip(text("last")).map(|(first, last)| [first, last]))
@@ -47,6 +46,8 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
     if access == Access::Watch {
         return Ok(Ours { exists: false, no_routines: None });
     }
+    let product = session.product;
+    let sql = |block| sql(product, block);
     let rows = session.query(&sql("privileges")?, &[])?;
     let held: Vec<&str> = rows.rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
     let missing = |needed: &[&'static str]| -> Vec<&'static str> {
@@ -73,7 +74,7 @@ pub(super) fn prepare(session: &mut MariaSession, access: Access) -> Result<Ours
 
 /// Makes a procedure and drops it: a server that only speaks the protocol may have none. The reason, if it refuses.
 fn try_routine(session: &mut MariaSession) -> Result<Option<String>, EngineError> {
-    let (create, drop) = (sql("try-routine")?, sql("drop-tried")?);
+    let (create, drop) = (sql(session.product, "try-routine")?, sql(session.product, "drop-tried")?);
     match session.execute(&create).and_then(|_| session.execute(&drop)) {
         Ok(_) => Ok(None),
         Err(error) if error.class == ErrorClass::Lost => Err(error),
@@ -90,13 +91,17 @@ fn lacks(lacking: &[&str], user: &str) -> EngineError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::product::{MARIADB, MYSQL};
     use super::*;
 
     #[test]
     fn every_statement_is_there_and_names_our_database() {
-        for block in ["privileges", "exists", "create", "try-routine", "drop-tried"] {
-            assert!(sql(block).unwrap().contains(DATABASE), "{block}");
+        for product in [&MARIADB, &MYSQL] {
+            for block in ["privileges", "exists", "create", "try-routine", "drop-tried"] {
+                assert!(sql(product, block).unwrap().contains(DATABASE), "{block}");
+            }
+            assert!(["user", "directory", "sessions"].into_iter().all(|block| sql(product, block).is_ok()));
+            assert!(sql(product, "gone").is_err());
         }
-        assert!(["user", "directory", "sessions"].into_iter().all(|block| sql(block).is_ok()) && sql("gone").is_err());
     }
 }

@@ -8,9 +8,11 @@ use std::time::Duration;
 use procfs::process::Process;
 
 use super::connect::Connection;
+use super::product::Product;
 use super::reply;
 use super::wire::Wire;
 use crate::engine::cancel::{Entered, Running};
+use crate::engine::remote::TextQuery;
 use crate::engine::{EngineError, Rows, Session};
 
 /// Names of the server's program.
@@ -21,6 +23,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// A session; ends properly when dropped.
 pub(super) struct MariaSession {
     pub wire: Wire,
+    pub product: &'static Product,
     id: u32,
     _running: Entered<u32>,
     _job: Option<Entered<u32>>,
@@ -30,7 +33,7 @@ impl MariaSession {
     /// A session that can be cancelled through `running`.
     pub(super) fn new(connection: Connection, running: &Arc<Running<u32>>) -> Self {
         let (id, running) = (connection.id, running.enter(connection.id));
-        MariaSession { wire: connection.wire, id, _running: running, _job: None }
+        MariaSession { wire: connection.wire, product: connection.product, id, _running: running, _job: None }
     }
 
     /// Counts the session among those of jobs as long as it lives.
@@ -49,7 +52,7 @@ impl Session for MariaSession {
         let text = match binds {
             [] => sql,
             binds => {
-                bound = immediate(sql, binds);
+                bound = with_values(sql, binds)?;
                 &bound
             }
         };
@@ -63,11 +66,11 @@ impl Drop for MariaSession {
     }
 }
 
-/// A statement with `?` and its values as one statement of text: the server puts the values in.
-pub(super) fn immediate(sql: &str, binds: &[i64]) -> String {
-    let quoted = sql.replace('\\', "\\\\").replace('\'', "''");
-    let values: Vec<String> = binds.iter().map(i64::to_string).collect();
-    format!("execute immediate '{quoted}' using {}", values.join(", "))
+/// A statement with `?` and its values as one of text.
+fn with_values(sql: &str, binds: &[i64]) -> Result<String, EngineError> {
+    let mut text = Vec::new();
+    TextQuery::new(sql, binds.len())?.write(binds, &mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The server's process, by the number in its own note, if it is here and looks like a server: it may run in another
@@ -79,7 +82,8 @@ pub(super) fn server_process(session: &mut MariaSession) -> Option<u32> {
     let text = fs::read_to_string(PathBuf::from(directory).join(file)).ok()?;
     let pid: i32 = text.trim().parse().ok()?;
     let arguments = Process::new(pid).ok()?.cmdline().ok()?;
-    let is_server = arguments.first().is_some_and(|name| PROGRAMS.iter().any(|program| name.contains(program)));
+    // Not only the first: a server may be started by the loader of its libraries.
+    let is_server = arguments.iter().any(|name| PROGRAMS.iter().any(|program| name.contains(program)));
     u32::try_from(pid).ok().filter(|_| is_server)
 }
 
@@ -88,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_with_quotes_survives() {
-        assert_eq!(immediate("select '\\', ?", &[-7]), "execute immediate 'select ''\\\\'', ?' using -7");
+    fn values_stand_in_the_text() {
+        assert_eq!(with_values("select '\\', ?, ?", &[-7, 8]).unwrap(), "select '\\', (-7), 8");
     }
 }

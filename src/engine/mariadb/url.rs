@@ -1,10 +1,11 @@
-//! The URL of a server: `mariadb://user@host:port/database?socket=/path`, also `mysql://`.
+//! The URL of a server: `mariadb://user@host:port/database?socket=/path`, or `mysql://`.
 //!
 //! A password in the URL is refused: it would stand in the process list and in the shell's history.
 
 use std::path::{Path, PathBuf};
 
 use super::options::ClientOptions;
+use super::product::Product;
 use crate::engine::EngineError;
 use crate::engine::remote::{
     Host, Reach, Tls, TlsMode, Url, bad_url as bad, from_env, not_empty, os_user, port_number, unknown_parameter,
@@ -13,7 +14,6 @@ use crate::error::quote;
 use crate::model::PasswordSources;
 
 const DEFAULT_PORT: u16 = 3306;
-pub(super) const SCHEMES: &[&str] = &["mariadb", "mysql"];
 /// Where a password is looked for before the user is asked.
 pub(super) const SOURCES: PasswordSources = PasswordSources { variable: "MYSQL_PWD", file: "[client] of ~/.my.cnf" };
 /// Where distributions put the server's socket; the first that exists stands for `localhost`, as in MariaDB's client.
@@ -37,6 +37,7 @@ pub(super) enum ServerKey {
 /// How to connect, without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Config {
+    pub product: &'static Product,
     /// Tried in order.
     pub hosts: Vec<Host>,
     pub user: String,
@@ -67,13 +68,13 @@ impl Config {
     ///
     /// # Errors
     /// Not a URL, a password in it, an unknown parameter. No error quotes the URL.
-    pub(super) fn parse(url: &str, options: &ClientOptions) -> Result<Config, EngineError> {
-        let url = Url::parse(url, SCHEMES, SOURCES)?;
+    pub(super) fn parse(url: &str, product: &'static Product, options: &ClientOptions) -> Result<Config, EngineError> {
+        let url = Url::parse(url, &[product.scheme], SOURCES)?;
         let mut parts = Parts { hosts: url.hosts, user: url.user, database: url.database, ..Parts::default() };
         for (name, value) in url.parameters {
             parts.parameter(&name, value)?;
         }
-        parts.finish(options)
+        parts.finish(product, options)
     }
 }
 
@@ -107,7 +108,7 @@ impl Parts {
         Ok(())
     }
 
-    fn finish(self, options: &ClientOptions) -> Result<Config, EngineError> {
+    fn finish(self, product: &'static Product, options: &ClientOptions) -> Result<Config, EngineError> {
         let file = |given: Option<PathBuf>, filed: &Option<String>| given.or_else(|| filed.as_ref().map(PathBuf::from));
         let tls = Tls {
             mode: self.tls.mode,
@@ -117,7 +118,8 @@ impl Parts {
             protocol: None,
         };
         let user = self.user.or_else(|| options.user.clone()).or_else(os_user);
-        let user = user.ok_or_else(|| bad("no user is given").advised("write mariadb://USER@host"))?;
+        let user =
+            user.ok_or_else(|| bad("no user is given").advised(format!("write {}://USER@host", product.scheme)))?;
         let hosts = match (self.socket, self.hosts.is_empty()) {
             (Some(socket), _) => vec![Host::Socket(socket.into())],
             (None, true) => vec![default_host(options)?],
@@ -126,7 +128,7 @@ impl Parts {
             }
         };
         let (wants_password, server_key) = (!self.no_password, self.server_key);
-        Ok(Config { hosts, user, database: self.database, wants_password, tls, server_key })
+        Ok(Config { product, hosts, user, database: self.database, wants_password, tls, server_key })
     }
 }
 
@@ -176,11 +178,12 @@ fn usual_socket() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::product::MARIADB;
     use super::*;
     use crate::engine::ErrorClass;
 
     fn parse(url: &str) -> Result<Config, EngineError> {
-        Config::parse(url, &ClientOptions::default())
+        Config::parse(url, &MARIADB, &ClientOptions::default())
     }
 
     fn tcp(name: &str, port: u16) -> Host {
@@ -193,7 +196,7 @@ mod tests {
         assert_eq!(config.user, "ann@x");
         assert_eq!(config.database.as_deref(), Some("sales"));
         assert_eq!(config.hosts, [tcp("db1", 6000), tcp("::1", 6001), tcp("db3", 3306)]);
-        assert_eq!(parse("mysql://u@localhost:3307").unwrap().hosts, [tcp("localhost", 3307)]);
+        assert_eq!(parse("mariadb://u@localhost:3307").unwrap().hosts, [tcp("localhost", 3307)]);
     }
 
     #[test]
@@ -206,7 +209,7 @@ mod tests {
     #[test]
     fn the_option_file_fills_what_the_url_leaves_open() {
         let options = ClientOptions::parse("[client]\nuser = ann\nhost=db9\nport=3310\n");
-        let config = Config::parse("mariadb://", &options).unwrap();
+        let config = Config::parse("mariadb://", &MARIADB, &options).unwrap();
         assert_eq!((config.user.as_str(), config.hosts), ("ann", vec![tcp("db9", 3310)]));
     }
 

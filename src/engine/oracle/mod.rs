@@ -68,6 +68,10 @@ impl Engine for Oracle {
             ..Capabilities::SERVER
         }
     }
+    fn nodes_of(&self, url: &str) -> u32 {
+        let named = Config::parse(url).map_or(0, |config| config.nodes.len());
+        u32::try_from(named).unwrap_or(1).max(1)
+    }
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let config = Config::parse(target.url()?)?;
         let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
@@ -189,5 +193,21 @@ impl Database for OraDatabase {
     }
     fn load_method(&self) -> &'static str {
         "in-database-append"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nodes_of_a_url_are_counted() {
+        for (url, nodes) in [
+            ("oracle://ann@scan/sales?nodes=I1,I2,I3,I4", 4),
+            ("oracle://ann@db/sales", 1),
+            ("oracle://ann@db/sales?nodes=no such", 1),
+        ] {
+            assert_eq!(Oracle.nodes_of(url), nodes, "{url}");
+        }
     }
 }

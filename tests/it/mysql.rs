@@ -1,0 +1,167 @@
+//! MySQL: a real server, which `scripts/mysql-server.sh` fetches, and what is its own: logins by caching_sha2_password, commits inside
+//! routines that are waited for, a schema without a comment.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::cli_existing::SECRET;
+use crate::leftovers::Directory;
+use crate::mariadb::with_password;
+use crate::support::{Desk, column, directory, free_port, try_session_of, until};
+
+/// A server of the caller's own: TCP, encrypted or not, and a socket for its superuser.
+struct MySql {
+    process: Child,
+    port: u16,
+    data: PathBuf,
+    admin_url: String,
+    // Dropped after the server that lives in it.
+    _dir: Directory,
+}
+
+/// As small as it goes, with the counters of transactions.
+const SETTINGS: &[&str] = &[
+    "--mysqlx=off",
+    "--secure-file-priv=NULL",
+    "--bind-address=127.0.0.1",
+    "--performance-schema=off",
+    "--skip-log-bin",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-redo-log-capacity=32M",
+    "--innodb-monitor-enable=trx_rw_commits,trx_ro_commits,trx_nl_ro_commits,trx_rollbacks,log_checkpoints",
+];
+
+impl MySql {
+    /// None where there is no such server.
+    fn start() -> Option<MySql> {
+        let program = dbdyno::host::cache_dir().join("mysql-server/bin/mysqld");
+        let program = Some(program).filter(|program| program.exists())?;
+        let (dir, port) = (directory(), free_port());
+        let (data, socket) = (dir.path().join("data"), dir.path().join("my.sock"));
+        let mut create = of(&program, &data);
+        let log = dir.path().join("create.log");
+        let created = create.arg("--initialize-insecure").arg(format!("--log-error={}", log.display())).status();
+        assert!(created.unwrap().success(), "{}", std::fs::read_to_string(log).unwrap_or_default());
+        let mut run = of(&program, &data);
+        run.args(SETTINGS).arg(format!("--port={port}")).arg(format!("--socket={}", socket.display()));
+        let process = run.arg(format!("--log-error={}", dir.path().join("log").display())).spawn().unwrap();
+        let admin_url = format!("mysql://root@/?socket={}&auth=none", socket.display());
+        let server = MySql { process, port, data, admin_url, _dir: dir };
+        until("MySQL answers", || try_session_of("mysql", &server.admin_url).is_some());
+        Some(server)
+    }
+
+    fn execute(&self, sql: &str) {
+        try_session_of("mysql", &self.admin_url).unwrap().execute(sql).unwrap();
+    }
+
+    fn url(&self, scheme: &str, parameters: &str) -> String {
+        format!("{scheme}://ann@127.0.0.1:{}/?{parameters}", self.port)
+    }
+
+    fn has_our_database(&self) -> bool {
+        let sql = "select schema_name from information_schema.schemata where schema_name = 'dbdyno'";
+        !column(try_session_of("mysql", &self.admin_url).unwrap().as_mut(), sql).is_empty()
+    }
+}
+
+impl Drop for MySql {
+    fn drop(&mut self) {
+        let _ = self.process.kill(); // if it has not ended itself
+        let _ = self.process.wait();
+    }
+}
+
+fn of(program: &Path, data: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .arg(format!("--datadir={}", data.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if rustix::process::geteuid().is_root() {
+        command.arg("--user=root");
+    }
+    command
+}
+
+/// Full authentication by each way that a password may go; the server forgets it in between.
+fn a_password_goes_encrypted_or_not_at_all(desk: &Desk, server: &MySql) {
+    let check = |scheme: &str, parameters: &str| {
+        server.execute("flush privileges");
+        with_password(desk, &format!("check {}", server.url(scheme, parameters)), SECRET)
+    };
+    check("mysql", "ssl-mode=disabled").fails(3, &["not encrypted", "server-public-key-path"]);
+    let key = format!("ssl-mode=disabled&server-public-key-path={}", server.data.join("public_key.pem").display());
+    for parameters in ["ssl-mode=disabled&get-server-public-key=1", &key, "ssl-mode=required"] {
+        check("mysql", parameters).ok();
+    }
+    let wrong = with_password(desk, &format!("check {}", server.url("mysql", "ssl-mode=required")), "wr0ng");
+    wrong.fails(3, &["Access denied", "MYSQL_PWD"]);
+    check("mariadb", "ssl-mode=required").fails(3, &["the server is not MariaDB but MySQL", "mysql://"]);
+    assert!(!server.has_our_database(), "a check creates nothing");
+}
+
+/// Workloads whose texts are MySQL's own, and those that commit.
+const OWN: &str = "--workload CPU-STRING --workload CPU-PRIMES --workload LGWR-LAT --workload DL-STREAM --workload DA-INDEX \
+                   --workload STO-SCATTER --workload TP-UPDATE32";
+
+fn answers_counters_and_commits_are_right(desk: &Desk, server: &MySql) {
+    let file = desk.path("selftest.json");
+    let line = format!("selftest {} {OWN} --size 0.02 --quiet -o {}", server.url("mysql", ""), file.display());
+    let done = with_password(desk, &line, SECRET).ok();
+    assert!(!server.has_our_database(), "{}", done.stdout);
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let tests = document["tests"].as_array().unwrap();
+    let in_routine = tests.iter().find(|test| test["workload"] == "LGWR-LAT" && test["drive"] == "database").unwrap();
+    let counter = |name: &str| in_routine["counters"][name].as_f64().unwrap();
+    // The loop is inside: one call, and a sync for each of its commits.
+    assert!(counter("commits") > 5.0 && counter("wal_syncs") > 0.9 * counter("commits"), "{in_routine:#}");
+}
+
+/// What is not ours stays; a database that we did not make, too.
+fn clean_removes_what_is_ours(desk: &Desk, server: &MySql) {
+    let url = server.url("mysql", "");
+    let run = format!(
+        "run {url} --size 0.01 --workload SRV-QUERY1 --jobs 1,2 --warmup 0 --duration 300ms --quiet --format json"
+    );
+    let document = with_password(desk, &run, SECRET).ok().json();
+    for test in document["tests"].as_array().unwrap() {
+        assert!(!test["verdict"].to_string().contains("unconfirmed-engine"), "{test:#}");
+    }
+    let clean = |words: &str| {
+        let cleaned = with_password(desk, &format!("clean {url}"), SECRET).ok().stdout;
+        assert!(cleaned.contains(words), "{cleaned}");
+    };
+    server.execute("create table dbdyno.precious (id int)");
+    clean("not ours: precious");
+    server.execute("drop table dbdyno.precious");
+    clean("nothing to remove");
+    assert!(!server.has_our_database());
+    server.execute("create database dbdyno");
+    with_password(desk, &run, SECRET).ok();
+    clean("dropped dbdyno.small");
+    assert!(server.has_our_database(), "it was not made by us");
+}
+
+#[test]
+fn a_live_server_keeps_the_contract() {
+    let Some(server) = MySql::start() else {
+        println!("not run: no MySQL server (scripts/mysql-server.sh fetches one)");
+        return;
+    };
+    let desk = Desk::new();
+    server.execute(&format!("create user ann@'%' identified by '{SECRET}'"));
+    server.execute("grant all on dbdyno.* to ann@'%'");
+    server.execute("grant process on *.* to ann@'%'");
+    a_password_goes_encrypted_or_not_at_all(&desk, &server);
+    answers_counters_and_commits_are_right(&desk, &server);
+    clean_removes_what_is_ours(&desk, &server);
+}
+
+#[test]
+fn a_private_server_is_told_to_be_had_by_url_only() {
+    Desk::new().run("run mysql").fails(2, &["MySQL is only reached as an existing server", "mysql://user@host"]);
+}
