@@ -217,6 +217,15 @@ select max(case variable_name when 'HANDLER_READ_RND_NEXT' then variable_value e
 from information_schema.session_status
 where variable_name in ('HANDLER_READ_RND_NEXT', 'HANDLER_READ_KEY')
 
+-- name: session-counts
+-- of the session of a job; its transactions are not counted apart
+select max(case variable_name when 'HANDLER_READ_KEY' then variable_value end) as job_index_scans,
+  max(case variable_name when 'ROWS_READ' then variable_value end) as job_rows_fetched,
+  max(case variable_name when 'HANDLER_WRITE' then variable_value end) as job_rows_inserted,
+  max(case variable_name when 'HANDLER_UPDATE' then variable_value end) as job_rows_updated
+from information_schema.session_status
+where variable_name in ('HANDLER_READ_KEY', 'ROWS_READ', 'HANDLER_WRITE', 'HANDLER_UPDATE')
+
 -- name: sessions.own
 select tid from information_schema.processlist where id = connection_id()
 

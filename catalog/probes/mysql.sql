@@ -145,6 +145,11 @@ select max(case variable_name when 'Handler_read_rnd_next' then variable_value e
 from performance_schema.session_status
 where variable_name in ('Handler_read_rnd_next', 'Handler_read_key')
 
+-- name: session-counts
+-- of the session of a job; rows and transactions of InnoDB are not counted apart
+select max(case variable_name when 'Handler_read_key' then variable_value end) as job_index_scans
+from performance_schema.session_status where variable_name = 'Handler_read_key'
+
 -- name: sessions.own
 select thread_os_id from performance_schema.threads where processlist_id = connection_id()
 

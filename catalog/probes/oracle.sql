@@ -53,6 +53,17 @@ from v$parameter where name in ('commit_wait', 'commit_write')
 -- processor time of the database's processes, as it counts it itself
 select sum(value) / 1000000 as server_cpu_s from gv$sys_time_model where stat_name in ('DB CPU', 'background cpu time')
 
+-- name: session-counts
+-- of the session of a job: exact, at once, and free in every edition
+select max(decode(n.name, 'user commits', s.value)) as job_commits,
+  max(decode(n.name, 'session logical reads', s.value)) as job_logical_reads,
+  max(decode(n.name, 'physical reads', s.value)) as job_physical_reads,
+  max(decode(n.name, 'db block changes', s.value)) as job_block_changes,
+  max(decode(n.name, 'redo size', s.value)) as job_wal_bytes,
+  max(decode(n.name, 'redo synch writes', s.value)) as job_commits_waited
+from v$mystat s join v$statname n on n.statistic# = s.statistic#
+where n.name in ('user commits', 'session logical reads', 'physical reads', 'db block changes', 'redo size', 'redo synch writes')
+
 -- name: sessions
 -- period: 0.1
 -- Sessions of this process of ours, their parallel servers, and the server's processes that are at work.

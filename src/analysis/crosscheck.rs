@@ -2,8 +2,10 @@
 
 use super::scope::{self, Scope, unchecked};
 use super::selftest::Compared;
-use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, TestResult};
+use crate::model::{Claim, Drive, Reason, ReasonCode, Sentence, Status, TestResult};
 
+/// Before the name of a counter that the sessions of jobs read themselves (block `session-counts` of the probes).
+pub const OF_JOBS: &str = "job_";
 /// Largest difference as a fraction of what we expect.
 pub const TOLERANCE: f64 = 0.005;
 /// Events that a counter may have missed: servers count some without a lock.
@@ -91,7 +93,9 @@ fn check<'a>(result: &TestResult, scope: &Scope<'_>, claim: &'a Claim) -> Check<
             Check::Unusable(sentence.with("what", claim.what.as_str()).with("why", why))
         }
         Ok(expected) => {
-            Check::Made(differs(result, &claim.what, counted, expected).then(|| broken(claim, counted, expected)))
+            Check::Made(differs(result, &claim.what, counted, expected).then(|| {
+                of_others(result, claim, counted, expected).unwrap_or_else(|| broken(claim, counted, expected))
+            }))
         }
     }
 }
@@ -102,6 +106,19 @@ pub(super) fn expected(scope: &Scope<'_>, claim: &Claim) -> Result<f64, String> 
     let per = claim.per.as_deref();
     let divisor = scope.divisor(per).ok_or_else(|| format!("{} is not known here", per.unwrap_or_default()))?;
     Ok(scope.equals(equals)? * divisor)
+}
+
+/// The reason where the jobs' own sessions counted what we expect and the database more: others work in it, too.
+fn of_others(result: &TestResult, claim: &Claim, counted: f64, expected: f64) -> Option<Reason> {
+    let own = result.counters.get(&format!("{OF_JOBS}{}", claim.what))?;
+    let is_others = counted > own && !differs(result, &claim.what, own, expected);
+    let sentence =
+        Sentence::new("other sessions made {others} of the {counted} {what} that the database counted, ours {own}")
+            .with("others", counted - own)
+            .with("counted", counted)
+            .with("what", claim.what.as_str())
+            .with("own", own);
+    is_others.then(|| Reason::new(Status::Conditional, ReasonCode::ForeignLoad, sentence))
 }
 
 fn differs(result: &TestResult, what: &str, counted: f64, expected: f64) -> bool {
@@ -183,6 +200,24 @@ mod tests {
         assert_eq!(invalid, Status::Invalid);
         let expected = "crosscheck: the database counted 60000 index_scans, we expect 120000 (-50 %): ops were lost";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_other_sessions_did_is_told_apart_where_the_jobs_count_themselves() {
+        let lookups = claim("index_scans", None, "ops");
+        let judged = |all: f64, of_jobs: f64| {
+            let mut result = fixture::result();
+            result.counters = fixture::counters(&[("index_scans", all), ("job_index_scans", of_jobs)]);
+            let reason = judge(&result, std::slice::from_ref(&lookups), "one").pop()?;
+            Some((reason.status, reason.code, reason.text.to_string()))
+        };
+        assert_eq!(judged(120_100.0, 120_000.0), None);
+        let (status, code, text) = judged(180_000.0, 120_010.0).unwrap();
+        assert_eq!((status, code), (Status::Conditional, ReasonCode::ForeignLoad));
+        assert_eq!(text, "other sessions made 59990 of the 180000 index_scans that the database counted, ours 120010");
+        for (all, of_jobs) in [(180_000.0, 180_000.0), (60_000.0, 120_000.0)] {
+            assert_eq!(judged(all, of_jobs).unwrap().1, ReasonCode::Crosscheck, "{all} {of_jobs}");
+        }
     }
 
     #[test]

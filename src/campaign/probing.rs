@@ -10,9 +10,11 @@ use crate::engine::{Database, EngineError};
 use crate::error::{Error, Result};
 use crate::host;
 use crate::model::{Counters, Disclosure, Seen, ThreadTime};
-use crate::probe::{self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, RemoteHost, Sessions, SqlProbe, Whose};
+use crate::probe::{
+    self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, RemoteHost, SESSION_COUNTS, Sessions, SqlProbe, Whose,
+};
 use crate::runner::{IoCounts, Reading, SessionSource};
-use crate::sql::Block;
+use crate::sql::{Block, statement};
 
 /// The probes of a run.
 pub struct Probing<'a> {
@@ -118,6 +120,8 @@ impl<'a> Probing<'a> {
         let database = platform.database.as_ref();
         let session = database.session().map_err(|error| error.at(platform.label()))?;
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
+        let counting = blocks.iter().find(|block| block.name == SESSION_COUNTS);
+        counting.iter().for_each(|block| database.count_jobs_by(statement(&block.text)));
         self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
         if is_sampled {
             let sampler = Sampler::open(database, &blocks).map_err(|error| error.at(platform.label()))?;

@@ -173,6 +173,8 @@ pub trait Database: Send + Sync {
     /// Cancels the statements that run in any session of this database, soon; those sessions get class `Cancelled` and
     /// stay usable. A statement that begins afterwards is not touched. For an interrupt, not for the end of a window.
     fn cancel(&self) {}
+    /// From now on each job's session reads counters of its own by this query of one row, when the job begins and when it ends.
+    fn count_jobs_by(&self, _sql: &str) {}
     /// Numbers of the open sessions of jobs, as the database counts sessions.
     fn job_sessions(&self) -> Vec<u32> {
         Vec::new()
@@ -255,6 +257,12 @@ impl Rows {
     pub fn get(&self, row: usize, name: &str) -> Option<&str> {
         let column = self.columns.iter().position(|column| column == name)?;
         self.rows.get(row)?.get(column)?.as_deref()
+    }
+    /// The columns of the first row that are numbers.
+    pub fn counters(&self) -> Counters {
+        let row = self.columns.iter().zip(self.rows.first().into_iter().flatten());
+        let number = |(name, value): (&String, &Option<String>)| Some((name.clone(), value.as_deref()?.parse().ok()?));
+        Counters(row.filter_map(number).collect())
     }
     /// The first value of the first row.
     pub fn scalar(&self) -> Option<&str> {

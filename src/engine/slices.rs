@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::stalls::Stalls;
 use super::{AfterError, EngineError, ErrorClass, JobOrder, Pacer, Slice, SliceReport};
-use crate::model::{BoundStatement, Tally};
+use crate::model::{BoundStatement, Counters, Tally};
 use crate::stats::LatencyHistogram;
 use crate::stats::keys::KeyStream;
 
@@ -46,7 +46,27 @@ impl SliceResult {
     }
 }
 
-/// Calls slices until the pacer gives no more; `call` gets the values of the harness' binds in their order.
+/// A session that runs a routine: a closure that calls one slice, which gets the values of the harness' binds in their order, or
+/// what can tell its session's own counters, too.
+pub(super) trait Routines {
+    /// Calls one slice.
+    ///
+    /// # Errors
+    /// The engine's error with its class.
+    fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError>;
+    /// The session's own cumulative counters; empty if none are kept, or asked for.
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+}
+
+impl<F: FnMut(&[i64]) -> Result<SliceResult, EngineError>> Routines for F {
+    fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError> {
+        self(values)
+    }
+}
+
+/// Calls slices until the pacer gives no more, and tells what the session counted meanwhile.
 ///
 /// # Errors
 /// What ended the job early.
@@ -54,18 +74,32 @@ pub(super) fn run(
     order: &JobOrder<'_>,
     harness_call: &BoundStatement,
     pacer: &mut dyn Pacer,
-    mut call: impl FnMut(&[i64]) -> Result<SliceResult, EngineError>,
+    mut session: impl Routines,
 ) -> Result<(), EngineError> {
-    let mut keys = KeyStream::for_job(order.seed, order.job);
-    let (mut latency, mut stalls) = (LatencyHistogram::new(), Stalls::default());
     if !pacer.ready() {
         return Ok(());
     }
+    let before = session.counters();
+    let outcome = slices(order, harness_call, pacer, &mut session);
+    if !matches!(&outcome, Err(error) if error.class == ErrorClass::Lost) {
+        pacer.session_counters(session.counters().since(&before));
+    }
+    outcome
+}
+
+fn slices(
+    order: &JobOrder<'_>,
+    harness_call: &BoundStatement,
+    pacer: &mut dyn Pacer,
+    session: &mut impl Routines,
+) -> Result<(), EngineError> {
+    let mut keys = KeyStream::for_job(order.seed, order.job);
+    let (mut latency, mut stalls) = (LatencyHistogram::new(), Stalls::default());
     while let Some(slice) = pacer.next_slice() {
         let values = harness_call.binds.iter().map(|name| bind_value(name, order, &slice, keys.state()));
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let called_at = Instant::now();
-        match call(&values) {
+        match session.call(&values) {
             Ok(result) => {
                 stalls.look_around(called_at.elapsed().as_secs_f64() - result.elapsed_us / 1e6);
                 keys = KeyStream::from_state(result.seed);

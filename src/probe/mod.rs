@@ -25,7 +25,7 @@ pub use elsewhere::RemoteHost;
 pub use exporter::exporter_url;
 pub use profile::{Reading as ProfileReading, between as profiles_between};
 pub use sessions::{Sessions, Whose};
-pub use sql::{SqlProbe, disclose, disclose_network, take};
+pub use sql::{SESSION_COUNTS, SqlProbe, disclose, disclose_network, take};
 pub use watch::{Pace, Round, Watch};
 
 /// A source of counters.

@@ -30,6 +30,10 @@ pub struct SqlProbe {
     own: Option<String>,
 }
 
+/// Block of a query of one row: what the session that asks has done itself, by the names of counters behind `job_`. The sessions
+/// of jobs ask it.
+pub const SESSION_COUNTS: &str = "session-counts";
+
 /// Block of a query of one row: what a session of ours that only looks has added to the counters itself, by their names.
 pub(super) const OWN_COUNTS: &str = "own-counts";
 
@@ -86,12 +90,7 @@ impl Probe for SqlProbe {
 
 /// Takes every column of the first row that is a number.
 pub fn take(rows: &Rows, counters: &mut Counters) {
-    let Some(row) = rows.rows.first() else { return };
-    for (name, value) in rows.columns.iter().zip(row) {
-        if let Some(number) = value.as_deref().and_then(|text| text.parse::<f64>().ok()) {
-            counters.set(name.as_str(), number);
-        }
-    }
+    counters.0.extend(rows.counters().0);
 }
 
 /// Facts that the database tells: block `version` (section `database`, after the name of the `product`) and the rows (name, value) of the blocks

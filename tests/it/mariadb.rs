@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::cli_existing::{SECRET, TYPED_SECRET};
-use crate::servers::Existing;
-use crate::support::{Desk, Done, column, ended, finished, free_port, mistakes, until};
+use crate::servers::{Existing, Lease};
+use crate::support::{Desk, Done, column, ended, finished, free_port, mistakes, try_session_of, until};
 
 /// Two workloads that commit rows of their own: one commit per op, and many.
 const GROUP: &str = r#"
@@ -138,6 +138,34 @@ fn an_existing_server_gets_our_database_only_and_clean_removes_exactly_that() {
     desk.run(&format!("clean {url}")).ok();
     assert_eq!(server.databases(), Vec::<String>::new());
     assert_eq!(desk.run(&format!("clean {url}")).ok().stdout, "nothing to remove\n");
+}
+
+/// Looks one row up, again and again, until it is ended.
+const BUSY: &str = "begin not atomic while true do select count(*) into @n from others.t where id = 1; end while; end";
+
+#[test]
+fn look_ups_of_other_sessions_are_told_apart_from_those_of_the_jobs() {
+    let (desk, lease) = (Desk::new(), Lease::new("mariadb", None, &[]));
+    let mut admin = try_session_of("mariadb", &lease.url).unwrap();
+    for sql in
+        ["create database others", "create table others.t (id int primary key)", "insert into others.t values (1)"]
+    {
+        admin.execute(sql).unwrap();
+    }
+    let mut busy = try_session_of("mariadb", &lease.url).unwrap();
+    let id = column(busy.as_mut(), "select connection_id()").remove(0);
+    let document = std::thread::scope(|scope| {
+        scope.spawn(|| busy.execute(BUSY).unwrap_err());
+        let run = desk.run(&format!("run {} {ARGS} --format json --quiet", lease.url));
+        admin.execute(&format!("kill query {id}")).unwrap();
+        run.ok().json()
+    });
+    let test = &document["tests"][0];
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|reason| reason.to_string().contains("other sessions made")), "{test:#}");
+    assert!(reasons.iter().all(|reason| reason["code"] != "crosscheck"), "{reasons:#?}");
+    let counter = |name: &str| test["counters"][name].as_f64().unwrap();
+    assert!(counter("index_scans") > 1.02 * counter("job_index_scans"), "{test:#}");
 }
 
 #[test]

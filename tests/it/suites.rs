@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dbdyno::catalog::{Catalog, SuiteEntry};
 use dbdyno::model::rows::table_rows;
-use dbdyno::model::{Expr, Ramp};
+use dbdyno::model::{Expr, Ramp, Scale};
 use serde_json::Value;
 
 use crate::every_suite::PUBLISHED;
@@ -80,7 +80,9 @@ fn the_load_tests_fill_the_tables_of_the_publication() {
 }
 
 fn jobs(test: &SuiteEntry) -> Vec<f64> {
-    let Ramp::Fixed(jobs) = test.jobs.as_ref().unwrap().on(1).unwrap() else { panic!("a list") };
+    let Ramp::Fixed(jobs) = test.jobs.as_ref().unwrap().on(Scale { cores: 1, nodes: 1 }).unwrap() else {
+        panic!("a list")
+    };
     jobs.into_iter().map(f64::from).collect()
 }
 

@@ -16,7 +16,7 @@ use crate::engine::client_loop::{ClientSession, Transaction};
 use crate::engine::remote::TextQuery;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, JobOrder, Pacer, RowLoad, Session};
-use crate::model::{BoundStatement, Protocol, Routine};
+use crate::model::{BoundStatement, Counters, Protocol, Routine};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 /// Type of every value: `bigint`.
@@ -87,6 +87,9 @@ impl ClientSession for JobSession {
         let (mut done, statement) = (None, &mut self.statements[statement]);
         execute(&mut self.session.wire, statement, binds, |row| done = transaction_row(row))?;
         done.ok_or_else(|| error::statement(format!("no row with rows, commits and seed came from: {}", statement.sql)))
+    }
+    fn counters(&mut self) -> Counters {
+        self.session.counters()
     }
     fn load(&mut self, rows: &RowLoad<'_>) -> Result<(), EngineError> {
         load::load(&mut self.session, rows, &mut |_| true)
@@ -205,7 +208,22 @@ pub(super) fn run_routine(
     order: &JobOrder<'_>,
     pacer: &mut dyn Pacer,
 ) -> Result<(), EngineError> {
-    slices::run(order, &routine.call, pacer, |values| call(session, &routine.call, values))
+    slices::run(order, &routine.call, pacer, RoutineSession { session, call: &routine.call })
+}
+
+/// A job's session with the call of its routine.
+struct RoutineSession<'a> {
+    session: &'a mut MariaSession,
+    call: &'a BoundStatement,
+}
+
+impl slices::Routines for RoutineSession<'_> {
+    fn call(&mut self, values: &[i64]) -> Result<SliceResult, EngineError> {
+        call(self.session, self.call, values)
+    }
+    fn counters(&mut self) -> Counters {
+        self.session.counters()
+    }
 }
 
 /// Runs one slice.

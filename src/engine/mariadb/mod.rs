@@ -8,7 +8,7 @@
 //! of one transaction and the database drive, `load` loads, `provision` our database.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::Running;
 use crate::engine::remote::{
@@ -148,6 +148,7 @@ fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result
         storage_path,
         running,
         jobs: Running::new(),
+        counts: OnceLock::new(),
     }))
 }
 
@@ -172,6 +173,8 @@ struct MariaDatabase {
     running: Arc<Running<u32>>,
     /// Those of jobs.
     jobs: Arc<Running<u32>>,
+    /// Reads what a job's session has done itself.
+    counts: OnceLock<String>,
 }
 
 impl MariaDatabase {
@@ -220,7 +223,7 @@ impl MariaDatabase {
 
     fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
         let mut session = self.session_on(self.road(job.wire.transport)?.as_ref())?;
-        session.be_of_job(&self.jobs);
+        session.be_of_job(&self.jobs, self.counts.get().cloned());
         job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
         Ok(session)
     }
@@ -276,6 +279,9 @@ impl Database for MariaDatabase {
     }
     fn lacking_drive(&self) -> Option<(Drive, String)> {
         self.no_routines.clone().map(|reason| (Drive::Database, reason))
+    }
+    fn count_jobs_by(&self, sql: &str) {
+        self.counts.get_or_init(|| sql.to_string());
     }
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()

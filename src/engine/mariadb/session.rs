@@ -14,6 +14,7 @@ use super::wire::Wire;
 use crate::engine::cancel::{Entered, Running};
 use crate::engine::remote::TextQuery;
 use crate::engine::{EngineError, Rows, Session};
+use crate::model::Counters;
 
 /// Names of the server's program.
 const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
@@ -25,6 +26,8 @@ pub(super) struct MariaSession {
     pub wire: Wire,
     pub product: &'static Product,
     id: u32,
+    /// Reads the session's own counters, if they are asked for.
+    counts: Option<String>,
     _running: Entered<u32>,
     _job: Option<Entered<u32>>,
 }
@@ -33,12 +36,26 @@ impl MariaSession {
     /// A session that can be cancelled through `running`.
     pub(super) fn new(connection: Connection, running: &Arc<Running<u32>>) -> Self {
         let (id, running) = (connection.id, running.enter(connection.id));
-        MariaSession { wire: connection.wire, product: connection.product, id, _running: running, _job: None }
+        MariaSession {
+            wire: connection.wire,
+            product: connection.product,
+            counts: None,
+            id,
+            _running: running,
+            _job: None,
+        }
     }
 
-    /// Counts the session among those of jobs as long as it lives.
-    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>) {
+    /// Counts the session among those of jobs as long as it lives; `counts` reads its own counters.
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>, counts: Option<String>) {
         self._job = Some(jobs.enter(self.id));
+        self.counts = counts;
+    }
+
+    /// The session's own counters, as far as they are asked for and can be had.
+    pub(super) fn counters(&mut self) -> Counters {
+        let rows = self.counts.clone().and_then(|sql| self.query(&sql, &[]).ok());
+        rows.map(|rows| rows.counters()).unwrap_or_default()
     }
 }
 

@@ -14,7 +14,7 @@ use super::{error, session};
 use crate::engine::client_loop::ClientSession;
 use crate::engine::slices::{self, SliceResult};
 use crate::engine::{EngineError, JobOrder, Pacer, RowLoad};
-use crate::model::{BoundStatement, Routine};
+use crate::model::{BoundStatement, Counters, Routine};
 
 /// Rows of one answer: the largest key of the data set fits.
 const FETCH_ROWS: u32 = 500;
@@ -105,6 +105,9 @@ impl ClientSession for JobSession {
         }
         Ok(done.rows_affected())
     }
+    fn counters(&mut self) -> Counters {
+        self.session.counters()
+    }
     fn load(&mut self, rows: &RowLoad<'_>) -> Result<(), EngineError> {
         load::load(&self.session.connection, rows, &mut |_| true)
     }
@@ -124,14 +127,37 @@ pub(super) fn run_routine(
     let inputs = call.binds.iter().filter(|name| !name.starts_with(OUT)).cloned().collect();
     let inputs = BoundStatement { binds: inputs, ..call.clone() };
     let slice_at = inputs.binds.iter().position(|name| name == "slice_us");
-    let mut statement = prepare(&session.connection, &terminated(&call.sql))?;
-    let blank = " ".repeat(TEXT_BYTES);
-    slices::run(order, &inputs, pacer, |input| {
-        let slice_us = slice_at.and_then(|at| u64::try_from(*input.get(at)?).ok()).unwrap_or(0);
+    let statement = prepare(&session.connection, &terminated(&call.sql))?;
+    slices::run(
+        order,
+        &inputs,
+        pacer,
+        RoutineSession { session, statement, call, slice_at, blank: " ".repeat(TEXT_BYTES) },
+    )
+}
+
+/// A job's session with its routine prepared.
+struct RoutineSession<'a> {
+    session: &'a OraSession,
+    statement: Statement,
+    call: &'a BoundStatement,
+    /// Which value is the length of a slice.
+    slice_at: Option<usize>,
+    /// As long as the longest text that comes back.
+    blank: String,
+}
+
+impl slices::Routines for RoutineSession<'_> {
+    fn call(&mut self, input: &[i64]) -> Result<SliceResult, EngineError> {
+        let slice_us = self.slice_at.and_then(|at| u64::try_from(*input.get(at)?).ok()).unwrap_or(0);
         let limit = Duration::from_micros(slice_us) + GRACE;
-        session.connection.set_call_timeout(Some(limit)).map_err(|error| error::from_driver(&error, ""))?;
-        run_slice(&mut statement, call, input, &blank)
-    })
+        let limited = self.session.connection.set_call_timeout(Some(limit));
+        limited.map_err(|error| error::from_driver(&error, ""))?;
+        run_slice(&mut self.statement, self.call, input, &self.blank)
+    }
+    fn counters(&mut self) -> Counters {
+        self.session.counters()
+    }
 }
 
 /// One call; `blank` is as long as the longest text that comes back, for which the driver has no other sign.

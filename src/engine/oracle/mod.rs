@@ -6,7 +6,7 @@
 //! `url` where to connect, `connect` logs in, `session` runs control statements, `job` the client drive and the database drive,
 //! `load` loads, `provision` what the user may do and the server has.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::Running;
 use crate::engine::remote::{Passwords, no_road, sessions_left};
@@ -88,6 +88,7 @@ impl Engine for Oracle {
             missing_orgs,
             running,
             jobs: Running::new(),
+            counts: OnceLock::new(),
         }))
     }
 }
@@ -116,6 +117,8 @@ struct OraDatabase {
     running: Arc<Running<Handle>>,
     /// Numbers of those of jobs.
     jobs: Arc<Running<u32>>,
+    /// Reads what a job's session has done itself.
+    counts: OnceLock<String>,
 }
 
 impl OraDatabase {
@@ -126,7 +129,7 @@ impl OraDatabase {
     fn job_session(&self, job: &JobOrder<'_>) -> Result<OraSession, EngineError> {
         self.reach(job.wire.transport)?;
         let mut session = self.open_session(job.job)?;
-        session.be_of_job(&self.jobs);
+        session.be_of_job(&self.jobs, self.counts.get().cloned());
         job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
         Ok(session)
     }
@@ -168,6 +171,9 @@ impl Database for OraDatabase {
     }
     fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
         self.missing_orgs
+    }
+    fn count_jobs_by(&self, sql: &str) {
+        self.counts.get_or_init(|| sql.to_string());
     }
     fn job_sessions(&self) -> Vec<u32> {
         self.jobs.all()

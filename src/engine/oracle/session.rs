@@ -8,6 +8,7 @@ use super::error;
 use super::provision;
 use crate::engine::cancel::{Entered, Running};
 use crate::engine::{EngineError, Rows, Session};
+use crate::model::Counters;
 
 /// What stands in PL/SQL, whose text ends with a semicolon, before the name.
 const ROUTINES: [&str; 5] = ["procedure", "function", "package", "trigger", "type"];
@@ -26,6 +27,8 @@ pub(super) struct Handle {
 pub(super) struct OraSession {
     pub connection: Connection,
     handle: Handle,
+    /// Reads the session's own counters, if they are asked for.
+    counts: Option<String>,
     _running: Entered<Handle>,
     _job: Option<Entered<u32>>,
 }
@@ -41,12 +44,19 @@ impl OraSession {
         let number = |number: Result<usize, oracledb::Error>| number.map_err(|error| error::from_driver(&error, ""));
         let (sid, serial) = (number(connection.session_id())?, number(connection.serial_num())?);
         let handle = Handle { instance, sid, serial };
-        Ok(OraSession { connection, handle, _running: running.enter(handle), _job: None })
+        Ok(OraSession { connection, handle, counts: None, _running: running.enter(handle), _job: None })
     }
 
-    /// Counts the session among those of jobs as long as it lives.
-    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>) {
+    /// Counts the session among those of jobs as long as it lives; `counts` reads its own counters.
+    pub(super) fn be_of_job(&mut self, jobs: &Arc<Running<u32>>, counts: Option<String>) {
         self._job = u32::try_from(self.handle.sid).ok().map(|sid| jobs.enter(sid));
+        self.counts = counts;
+    }
+
+    /// The session's own counters, as far as they are asked for and can be had.
+    pub(super) fn counters(&self) -> Counters {
+        let rows = self.counts.as_ref().and_then(|sql| query(&self.connection, sql, &[]).ok());
+        rows.map(|rows| rows.counters()).unwrap_or_default()
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn run(
     pacer: &mut dyn Pacer,
 ) -> Result<(), EngineError> {
     let columns = prepare(wire, &routine.call)?;
-    slices::run(order, &routine.call, pacer, |values| call(wire, &routine.call, &columns, values))
+    slices::run(order, &routine.call, pacer, |values: &[i64]| call(wire, &routine.call, &columns, values))
 }
 
 /// Prepares the call, types left to the server; returns the names of the result columns.
