@@ -57,7 +57,7 @@ fn a_bad_ramp_of_a_suite_is_blamed_on_its_file_and_line() {
     for (ramp, what) in [("1,x", "'x' is not a valid number of jobs"), ("8..1", "8..1 runs backwards")] {
         let suite = format!("id = 's'\ntitle = 's'\n[[entry]]\nworkload = 'T-ONE'\njobs = '{ramp}'\n");
         let error = loaded_with(GROUP, SQL, &[("suites/s.toml", &suite)]).unwrap_err().to_string();
-        let expected = format!("suites/s.toml:5: {what}; write 1,2,4 or 1..8 or 1..auto or 1,2,cores");
+        let expected = format!("suites/s.toml:5: {what}; write 1,2,4 or 1..8 or 1..auto or 1,2,cores or 32*nodes");
         assert!(error.ends_with(&expected), "{error}");
     }
 }

@@ -206,7 +206,7 @@ mod tests {
         assert!(matches!(read("sqlite"), Ok(Target::Embedded { .. })));
         assert!(matches!(read("postgres"), Ok(Target::Private { .. })));
         for scheme in ["mariadb", "mysql"] {
-            assert_eq!(read(&format!("{scheme}://me@db")).unwrap().engine(), "mariadb");
+            assert_eq!(read(&format!("{scheme}://me@db")).unwrap().engine(), scheme);
         }
         let url = read("postgres://me@db.example:5432/app").unwrap();
         assert_eq!(url.label(), "postgres://me@db.example:5432/app");

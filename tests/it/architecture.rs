@@ -167,9 +167,11 @@ fn no_module_outside_engine_and_server_spells_an_engines_name() {
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
 }
 
+type Words = &'static [&'static str];
+
 /// Words that name an engine or a kind of storage, where they belong (the beginnings of paths, and the engines whose files of
 /// the catalogue are its own), and how many other files may have them.
-const NAMES: &[(&[&str], &[&str], &[&str], usize)] = &[
+const NAMES: &[(Words, Words, Words, usize)] = &[
     (&["mariadb"], &["src/engine/mariadb/", "src/server/"], &["mariadb", "mysql"], 8),
     (&["mysql"], &["src/engine/mariadb/", "src/server/"], &["mariadb", "mysql"], 4),
     (&["postgres", "postgresql"], &["src/engine/postgres/", "src/server/"], &["postgres"], 12),

@@ -39,7 +39,7 @@ fn the_listing_of_workloads_has_the_form_that_scripts_rely_on() {
         let names: Vec<_> = engines.keys().map(String::as_str).collect();
         assert_eq!(
             names,
-            ["duckdb", "mariadb", "oracle", "postgres", "sqlite"],
+            ["duckdb", "mariadb", "mysql", "oracle", "postgres", "sqlite"],
             "the null engine is nothing to measure"
         );
         assert!(engines.values().all(|value| value.as_str().is_some_and(|text| !text.is_empty())));
@@ -78,7 +78,7 @@ fn a_workload_is_shown_with_all_that_it_inherits() {
     let reason = &workload["params"][0]["unavailable"]["mariadb"]["heap"];
     assert!(reason.as_str().unwrap().contains("no transactions"), "the engine's own file: {reason}");
     let plans: Vec<_> = json["plans"].as_array().unwrap().iter().map(|plan| plan["engine"].as_str().unwrap()).collect();
-    assert_eq!(plans, ["sqlite", "duckdb", "postgres", "mariadb", "oracle"]);
+    assert_eq!(plans, ["sqlite", "duckdb", "postgres", "mariadb", "mysql", "oracle"]);
 }
 
 #[test]

@@ -89,19 +89,19 @@ fn of(program: &Path, data: &Path) -> Command {
 
 /// Full authentication by each way that a password may go; the server forgets it in between.
 fn a_password_goes_encrypted_or_not_at_all(desk: &Desk, server: &MySql) {
-    let check = |scheme: &str, parameters: &str| {
+    let clean = |scheme: &str, parameters: &str| {
         server.execute("flush privileges");
-        with_password(desk, &format!("check {}", server.url(scheme, parameters)), SECRET)
+        with_password(desk, &format!("clean {}", server.url(scheme, parameters)), SECRET)
     };
-    check("mysql", "ssl-mode=disabled").fails(3, &["not encrypted", "server-public-key-path"]);
+    clean("mysql", "ssl-mode=disabled").fails(3, &["not encrypted", "server-public-key-path"]);
     let key = format!("ssl-mode=disabled&server-public-key-path={}", server.data.join("public_key.pem").display());
     for parameters in ["ssl-mode=disabled&get-server-public-key=1", &key, "ssl-mode=required"] {
-        check("mysql", parameters).ok();
+        clean("mysql", parameters).ok();
     }
-    let wrong = with_password(desk, &format!("check {}", server.url("mysql", "ssl-mode=required")), "wr0ng");
+    let wrong = with_password(desk, &format!("clean {}", server.url("mysql", "ssl-mode=required")), "wr0ng");
     wrong.fails(3, &["Access denied", "MYSQL_PWD"]);
-    check("mariadb", "ssl-mode=required").fails(3, &["the server is not MariaDB but MySQL", "mysql://"]);
-    assert!(!server.has_our_database(), "a check creates nothing");
+    clean("mariadb", "ssl-mode=required").fails(3, &["the server is not MariaDB but MySQL", "mysql://"]);
+    assert!(!server.has_our_database(), "nothing was created");
 }
 
 /// Workloads whose texts are MySQL's own, and those that commit.
