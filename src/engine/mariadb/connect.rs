@@ -24,6 +24,9 @@ use crate::error::quote;
 const MAX_PACKET_BYTES: u32 = 1 << 24;
 /// Number of the character set (utf8mb4_general_ci).
 const UTF8MB4: u8 = 45;
+/// A version that knows it, as all do that we support: MySQL refuses a login whose character set is not that of the request to
+/// encrypt, which is [`UTF8MB4`].
+const KNOWS_UTF8MB4: (u16, u16, u16) = (8, 0, 0);
 /// First bytes of the packets that carry the login on.
 const MORE_DATA: u8 = 1;
 const SWITCH: u8 = 0xFE;
@@ -230,10 +233,9 @@ impl Login<'_> {
         let first = self.answer(&mut procedure, &nonce)?.unwrap_or_default();
         let database = config.database.as_deref().map(str::as_bytes);
         let user = Some(config.user.as_bytes());
-        let version = greeting.maria_db_server_version_parsed().unwrap_or_default();
         let response = HandshakeResponse::new(
             Some(first),
-            version,
+            KNOWS_UTF8MB4,
             user,
             database,
             Some(plugin.clone()),
