@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what `make oracle` needs, only what is missing: ANTLR's grammar of PL/SQL as a parser for Node, into the cache directory of dbdyno
-# with the user's own npm; ora2pg, orafce and plpgsql_check through the system's package manager.
+# Installs what `make oracle` needs, only what is missing: ANTLR's grammar of PL/SQL as a parser for Node, and druid's parser, into the cache
+# directory of dbdyno with the user's own npm and Maven; ora2pg, orafce and plpgsql_check through the system's package manager.
 set -eu
 
 as_root() {
@@ -23,6 +23,11 @@ if [ ! -d "$parser/node_modules/antlr4" ]; then
     mkdir -p "$parser"
     npm install --prefix "$parser" --no-save --no-audit --no-fund --loglevel=error \
         @griffithswaite/ts-plsql-parser@1.1.1 antlr4@4.13.0
+fi
+command -v mvn >/dev/null 2>&1 || install maven
+if [ ! -e "$cache/druid/druid-1.2.28.jar" ]; then
+    mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy -Dartifact=com.alibaba:druid:1.2.28 \
+        -DoutputDirectory="$cache/druid"
 fi
 command -v ora2pg >/dev/null 2>&1 || install ora2pg
 for dir in /usr/share/postgresql/*/extension; do

@@ -22,8 +22,8 @@ Jobs are sessions of DBMS_SCHEDULER that loop inside the database.
 whenever sqlerror exit failure rollback
 whenever oserror exit failure rollback
 set define on verify off echo off feedback off heading off pagesize 0 linesize 32767 long 40000 longchunksize 32767
-set trimspool on trimout on sqlblanklines on serveroutput on size unlimited
-alter session set nls_numeric_characters = '.,';
+set trimspool on trimout on sqlblanklines on serveroutput on size unlimited autocommit on
+alter session set nls_numeric_characters = '.,' plsql_code_type = native plsql_optimize_level = 2;
 
 -- name: schema
 -- What the runs leave: their results, and the counters of the database before and after.
@@ -33,7 +33,9 @@ create table {{prefix}}state_runs (
   jobs number(10) not null,
   ready number(10) not null,
   started varchar2(30) not null,
-  starts_at timestamp(6) with time zone
+  starts_at timestamp(6) with time zone,
+  began_at timestamp(6) with time zone,
+  ended_at timestamp(6) with time zone
 )
 /
 create table {{prefix}}state_results (
@@ -152,6 +154,12 @@ exception
 end;
 /
 
+-- name: facts.sizes
+select 'fact {{kind}}_table_bytes ' || table_bytes || chr(10) || 'fact {{kind}}_index_bytes ' || index_bytes from ({{sql}}) sizes
+
+-- name: facts.parts
+select 'fact {{kind}}_parts ' || parts || chr(10) || 'fact {{kind}}_block_bytes ' || block_bytes from ({{sql}}) parts
+
 -- name: run
 -- jobs, seconds and seconds of warm-up; of a mixed workload every part gets the same number of jobs
 column jobs new_value jobs noprint
@@ -159,11 +167,22 @@ select ceil(&1 / {{parts}}) * {{parts}} as jobs from dual
 /
 {{setup}}
 {{part_procedures}}
+-- a procedure with errors is created all the same
+declare
+  v_error varchar2(1000);
+begin
+  select max(substr(name || ' in line ' || line || ': ' || text, 1, 1000)) into v_error from user_errors
+  where attribute = 'ERROR' and regexp_like(lower(name), '^{{prefix}}');
+  if v_error is not null then
+    raise_application_error(-20004, 'does not compile: ' || v_error);
+  end if;
+end;
+/
 variable test number
 begin
   select coalesce(max(test), 0) + 1 into :test from {{prefix}}state_runs;
   insert into {{prefix}}state_runs
-  values (:test, '{{name}}', &jobs, 0, to_char(sys_extract_utc(systimestamp), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), null);
+  values (:test, '{{name}}', &jobs, 0, to_char(sys_extract_utc(systimestamp), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), null, systimestamp, null);
   commit;
   {{prefix}}w_count(:test, 'begin');
   for v_job in 1 .. &jobs loop
@@ -207,6 +226,8 @@ begin
     raise_application_error(-20003, 'a job failed: ' || v_error);
   end if;
   {{prefix}}w_count(:test, 'end');
+  update {{prefix}}state_runs set ended_at = systimestamp where test = :test;
+  commit;
 end;
 /
 -- what 'dbdyno runs import' reads
@@ -214,13 +235,34 @@ spool dbdyno.spool append
 {{spool_head}}
 select 'server ' || version_full from product_component_version where rownum = 1
 /
-select 'setting ' || name || ' ' || display_value from v$parameter
-where name in ('cpu_count', 'db_block_size', 'commit_wait', 'commit_logging', 'sga_target', 'pga_aggregate_target')
-  and display_value is not null
+-- without the right to read v$parameter there are no settings
+declare
+  v_settings sys_refcursor;
+  v_line varchar2(4000);
+begin
+  open v_settings for 'select ''setting '' || name || '' '' || display_value from v$parameter
+where name in (''cpu_count'', ''db_block_size'', ''commit_wait'', ''commit_logging'', ''sga_target'', ''pga_aggregate_target'')
+  and display_value is not null';
+  loop
+    fetch v_settings into v_line;
+    exit when v_settings%notfound;
+    dbms_output.put_line(v_line);
+  end loop;
+  close v_settings;
+exception
+  when others then
+    if sqlcode not in (-942, -1031) then
+      raise;
+    end if;
+end;
 /
 {{test_head}}
-select 'started ' || started || chr(10) || 'jobs ' || jobs || chr(10) || 'window_s &2' from {{prefix}}state_runs where test = :test
+select 'started ' || started || chr(10) || 'jobs ' || jobs || chr(10) || 'window_s &2' || chr(10) || 'total_s '
+  || to_char(extract(hour from ended_at - began_at) * 3600 + extract(minute from ended_at - began_at) * 60
+    + extract(second from ended_at - began_at), 'fm9999990.000000')
+from {{prefix}}state_runs where test = :test
 /
+{{facts}}
 select 'begin ' || name || ' ' || to_char(value) from {{prefix}}state_counters where test = :test and moment = 'begin'
 /
 select 'warm ' || job || ' ops ' || ops || ' rows ' || rows_done || ' commits ' || commits || ' elapsed_us ' || round(elapsed_us)
@@ -230,7 +272,23 @@ select 'job ' || job || ' part ' || part || ' ops ' || ops || ' rows ' || rows_d
   || round(elapsed_us) || ' stride ' || stride || ' longest_us ' || round(longest_us)
 from {{prefix}}state_results where test = :test and kind = 'job' order by job
 /
-select 'us ' || job || ' ' || samples from {{prefix}}state_results where test = :test and kind = 'job' order by job
+-- in lines of at most 2000 letters, cut between two samples
+declare
+  v_from pls_integer;
+  v_to pls_integer;
+begin
+  for v_row in (select job, samples from {{prefix}}state_results where test = :test and kind = 'job' order by job) loop
+    v_from := 1;
+    while v_from <= length(v_row.samples) loop
+      v_to := instr(v_row.samples, ' ', least(v_from + 1950, length(v_row.samples)));
+      if v_to = 0 then
+        v_to := length(v_row.samples);
+      end if;
+      dbms_output.put_line('us ' || v_row.job || ' ' || trim(substr(v_row.samples, v_from, v_to - v_from + 1)));
+      v_from := v_to + 1;
+    end loop;
+  end loop;
+end;
 /
 select 'end ' || name || ' ' || to_char(value) from {{prefix}}state_counters where test = :test and moment = 'end'
 /

@@ -27,7 +27,8 @@ fn on_engine(catalog: &Catalog, entry: &Entry, engine: &str) -> Vec<String> {
         !workload.undrivable.contains_key(drive.name()) && !workload.undrivable.contains_key(&of_engine)
     };
     let mut findings = Vec::new();
-    let driven = workload.bulk || unwritten(entry, engine) || catalog.harness(engine).is_empty();
+    let is_streamed = workload.bulk && entry.blocks.resolve(engine, &workload.id, "body").is_none();
+    let driven = is_streamed || unwritten(entry, engine) || catalog.harness(engine).is_empty();
     if !driven && drivable(Drive::Database) {
         findings.extend(block(entry, engine, "body", None));
     }

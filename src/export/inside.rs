@@ -46,6 +46,7 @@ fn workload(tables: &Tables<'_>, selection: &Selection, name: &str, pack: &str) 
         ("setup", setup),
         ("teardown", teardown),
         ("part_procedures", parts),
+        ("facts", tables.facts(selection)?),
         ("spool_head", prompts(pack)),
         ("test_head", prompts(&export.test_head(selection, name))),
     ];

@@ -67,7 +67,7 @@ fn is_query(block: &&&Block) -> bool {
 }
 
 impl Tables<'_> {
-    /// Asks for the facts of the tables that a workload uses: one row each, first their kind.
+    /// Asks for the facts of the tables that a workload uses: one row each, first their kind; or as a block `facts.<block>` does.
     pub(super) fn facts(&self, selection: &Selection) -> Result<String> {
         let mut text = String::new();
         for table in &selection.tables {
@@ -76,7 +76,9 @@ impl Tables<'_> {
                     ("kind".to_string(), table.kind.clone()),
                     ("sql".to_string(), statement(&self.about(table, block)?).to_string()),
                 ]);
-                text += &self.export.statement(&self.export.template("facts", &values)?)?;
+                let own = format!("facts.{block}");
+                let template = if self.export.block(&own).is_ok() { &own } else { "facts" };
+                text += &self.export.statement(&self.export.template(template, &values)?)?;
             }
         }
         Ok(text)

@@ -76,7 +76,7 @@ fn result(
     let parts = selection.parts.len() as u32;
     if test.window.values().any(|done| done.part > parts) {
         return Err(Error::usage(&test.place, format!("{} has {parts} parts only", test.workload))
-            .advise("give the file as 'run.sh' wrote it"));
+            .advise("give the file as the scripts wrote it"));
     }
     let facts = test_facts(&facts(engine, spool, test), test.jobs);
     let cannot = |what: String| Error::usage(&test.place, what).advise("run it again with scripts of this dbdyno");

@@ -14,7 +14,11 @@ const VERSION: &str = "1";
 /// More jobs than any server takes.
 const MOST_JOBS: u32 = 100_000;
 /// What is to be done about a line that is not as the scripts write it.
-const ADVICE: &str = "give the file as 'run.sh' wrote it";
+const ADVICE: &str = "give the file as the scripts wrote it";
+/// What a line says of the work of a job.
+const DONE: [&str; 7] = ["part", "ops", "rows", "commits", "elapsed_us", "stride", "longest_us"];
+/// How lines begin by which clients report an error among the results.
+const ERRORS: [&str; 4] = ["ORA-", "SP2-", "PLS-", "ERROR:"];
 
 /// A file of scripts of one pack.
 #[derive(Debug, Clone, Default)]
@@ -75,6 +79,7 @@ pub struct Done {
 /// # Errors
 /// `file:line` of what the scripts do not write so; a test that was cut short.
 pub fn read(file: Text<'_>) -> Result<Spool> {
+    refuse_errors(file)?;
     let mut reader = Reader { spool: Spool::default(), test: None };
     for (at, text) in file.text.lines().enumerate() {
         let line = Line { place: format!("{}:{}", file.place, at + 1), words: text.split_whitespace().collect(), text };
@@ -93,6 +98,18 @@ pub fn read(file: Text<'_>) -> Result<Spool> {
     }
 }
 
+/// A client that stopped at an error has written down its words, after the statement that it quotes.
+fn refuse_errors(file: Text<'_>) -> Result<()> {
+    let is_error = |line: &str| ERRORS.iter().any(|word| line.starts_with(word));
+    match file.text.lines().enumerate().find(|(_, line)| is_error(line)) {
+        None => Ok(()),
+        Some((at, line)) => {
+            let what = format!("the client reports {}", quote(line.trim()));
+            Err(Error::usage(format!("{}:{}", file.place, at + 1), what).advise("mend that and run the test again"))
+        }
+    }
+}
+
 /// A line and where it stands.
 struct Line<'a> {
     place: String,
@@ -105,15 +122,27 @@ impl Line<'_> {
         Error::usage(&self.place, what).advise(ADVICE)
     }
 
+    /// A first word that the scripts never write.
+    fn unknown(&self) -> Error {
+        let first = self.words[0];
+        let wrapped = first.starts_with(|c: char| c.is_ascii_digit()) || DONE.contains(&first);
+        let why = if wrapped { ": the line before it is wrapped" } else { "" };
+        self.wrong(&format!("{} is not known here{why}", quote(first)))
+    }
+
     fn word(&self, at: usize) -> Result<&str> {
-        self.words.get(at).copied().ok_or_else(|| self.wrong(&format!("{} wants more words", quote(self.words[0]))))
+        let cut = "the line ends too early: it is cut off or wrapped";
+        self.words.get(at).copied().ok_or_else(|| Error::usage(&self.place, cut).advise(ADVICE))
     }
 
     /// A finite number that is not negative.
     fn number(&self, at: usize) -> Result<f64> {
         let word = self.word(at)?;
         let number = word.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-        number.ok_or_else(|| self.wrong(&format!("{} is not a number of {}", quote(word), quote(self.words[0]))))
+        number.ok_or_else(|| {
+            let comma = if word.contains(',') { ": a number has a decimal point, no comma" } else { "" };
+            self.wrong(&format!("{} is not a number of {}{comma}", quote(word), quote(self.words[0])))
+        })
     }
 
     fn count(&self, at: usize) -> Result<u64> {
@@ -213,7 +242,7 @@ impl Reader {
                 spool.settings.insert(line.word(1)?.into(), line.rest(2));
                 Ok(())
             }
-            other => Err(line.wrong(&format!("{} is not known here", quote(other)))),
+            _ => Err(line.unknown()),
         }
     }
 
@@ -244,7 +273,7 @@ impl Reader {
                 self.test = None;
                 self.spool.tests.push(whole(test, line)?);
             }
-            other => return Err(line.wrong(&format!("{} is not known here", quote(other)))),
+            _ => return Err(line.unknown()),
         }
         Ok(())
     }
@@ -317,6 +346,15 @@ mod tests {
             (format!("{HEAD}{}", TEST.replace("hash", "hahs")), 13, "'hahs' is not known here"),
             (format!("{HEAD}{TEST}pack 02\n"), 23, "two packs"),
             (TEST.to_string(), 1, "before the head"),
+            (format!("{HEAD}{}", TEST.replace("1000 stride", "1000,5 stride")), 19, "a decimal point, no comma"),
+            (
+                format!("{HEAD}{}", TEST.replace(" stride", "\nstride")),
+                20,
+                "'stride' is not known here: the line before it is wrapped",
+            ),
+            (format!("{HEAD}{}", TEST.replace(" 14:3", "\n14:3")), 21, "the line before it is wrapped"),
+            (format!("{HEAD}{}", TEST.replace(" 1000 stride", "\n1000 stride")), 19, "cut off or wrapped"),
+            (format!("{HEAD}select 1\nORA-00942: no table\n{TEST}"), 11, "reports 'ORA-00942: no table'"),
             ("dbdyno-spool 9\n".to_string(), 1, "use a newer one"),
             (HEAD.to_string(), 0, "x.spool: holds no test"),
         ] {

@@ -36,8 +36,8 @@ pub(super) fn undrivable(engine: &str, capabilities: &Capabilities, entry: &Entr
     let of_engine = workload.undrivable.get(&format!("{engine}.{}", drive.name()));
     let stated = of_engine.or_else(|| workload.undrivable.get(drive.name())).cloned();
     stated.or_else(|| match drive {
-        Drive::Database if workload.bulk => Some("a bulk load streams rows from a client".into()),
-        Drive::Database => missing(entry, engine, "body"),
+        Drive::Database => missing(entry, engine, "body")
+            .map(|what| if workload.bulk { "a bulk load streams rows from a client".into() } else { what }),
         Drive::Client if workload.bulk => None,
         Drive::Client if workload.client.is_empty() => Some("it has no client form".into()),
         Drive::Client => {

@@ -3,15 +3,16 @@
 //   node grammar.mjs STATEMENTS.jsonl [FILE]      only the texts of one file of the catalogue
 //
 // Prints what is refused, with line and column, and the share of mutants that are. Ends with 1 if a statement is refused, or if fewer
-// than nine of ten mutants of a catalogue file are. Equal texts are parsed once: the grammar is slow.
+// than nine of ten mutants of a catalogue file are. Equal texts are parsed once: the grammar is slow. The files are dealt to threads, each
+// with a grammar of its own, which is fast once it has seen much.
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { CharStream, CommonTokenStream, PredictionMode } from "antlr4";
 import PlSqlLexer from "@griffithswaite/ts-plsql-parser/antlr/PlSqlLexer.js";
 import PlSqlParser from "@griffithswaite/ts-plsql-parser/antlr/PlSqlParser.js";
 
-const [file, only] = process.argv.slice(2);
 const MUTANTS = 10;
-const statements = readFileSync(file, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line)).filter((statement) => !only || statement.file === only);
 
 /** A statement as a script has it: PL/SQL brings its semicolon along. */
 const asScript = (text) => (/^\s*(begin|declare|create (or replace )?(procedure|function))\b/i.test(text) ? `${text}\n/\n` : `${text};\n`);
@@ -67,7 +68,10 @@ function unframed(text, seen) {
   return `${found[1]}p as\n${found[3]}begin\n  for v_op in 1 .. 2 loop\n${found[5]}  end loop;\nend;\n-- PL/SQL`;
 }
 
-/** Ten ways to break a statement: each takes away or changes one thing that it needs. */
+/** Comments are no part of a statement: what is broken there breaks nothing. */
+const bare = (text) => text.replace(/\/\*[\s\S]*?\*\/|--.*/g, "");
+
+/** Ways to break a statement: each takes away or changes one thing that it needs. */
 const MUTATIONS = [
   (t) => t.replace(/;(?=\s*\n)/, ""),
   (t) => t.replace(/\bend if\b/, "end"),
@@ -106,33 +110,75 @@ function mutants(texts, count) {
   return [...found];
 }
 
-const began = process.cpuUsage().user;
-const seconds = () => `${Math.round((process.cpuUsage().user - began) / 1e6)} s of processor time`;
-const all = statements.flatMap(({ name, file, text }) => [{ name, file, text }, ...inner(text).map((text) => ({ name: `${name}, execute immediate`, file, text }))]);
-const distinct = [...new Map(all.map((statement) => [statement.text, statement])).values()];
-const frames = new Set();
-const parts = distinct.map((statement) => ({ ...statement, text: unframed(statement.text, frames) }));
-const shapes = [...new Map(parts.map((statement) => [shape(statement.text), statement])).values()];
-let failures = 0;
-for (const { name, text } of shapes) {
-  const why = refused(text);
-  if (why) {
-    failures += 1;
-    console.log(`refused: ${name}: ${why}`);
+/** What is wrong with the texts of a file, and with the check of them. */
+function check(file, parts) {
+  const said = [];
+  const began = Date.now();
+  let wrong = 0;
+  for (const { name, text } of parts) {
+    const why = refused(text);
+    if (why) {
+      wrong += 1;
+      said.push(`refused: ${name}: ${why}`);
+    }
   }
-}
-console.log(`${all.length} statements, ${distinct.length} different, of ${shapes.length} shapes: ${failures} refused, ${seconds()}`);
-for (const file of [...new Set(shapes.map((statement) => statement.file))].sort()) {
   // The shortest ones: a mutant is parsed from the beginning.
-  const texts = shapes.filter((statement) => statement.file === file).map((statement) => statement.text).sort((a, b) => a.length - b.length);
+  const texts = parts.map((part) => bare(part.text)).sort((a, b) => a.length - b.length);
   const broken = mutants(texts, MUTANTS);
   const passed = broken.filter((text) => !refused(text));
-  if (passed.length * 10 > broken.length) {
-    failures += 1;
-    console.log(`mutants of ${file}: only ${broken.length - passed.length} of ${broken.length} refused; accepted:\n${passed.join("\n---\n")}`);
-  } else {
-    console.log(`mutants of ${file}: ${broken.length - passed.length} of ${broken.length} refused`);
+  if (broken.length < MUTANTS || passed.length * 10 > broken.length) {
+    wrong += 1;
+    said.push(...passed.map((text) => `a mutant is accepted: ${text}`));
   }
+  said.push(`${file}: ${parts.length} shapes, ${broken.length - passed.length} of ${broken.length} mutants refused, ${Math.round((Date.now() - began) / 1000)} s`);
+  return { said, wrong };
 }
-console.log(`${seconds()}`);
-process.exit(failures > 0 ? 1 : 0);
+
+/** The texts of which each shape is one, by file. */
+function shapes(statements) {
+  const all = statements.flatMap(({ name, file, text }) => [{ name, file, text }, ...inner(text).map((text) => ({ name: `${name}, execute immediate`, file, text }))]);
+  const distinct = [...new Map(all.map((statement) => [statement.text, statement])).values()];
+  const frames = new Set();
+  const parts = distinct.map((statement) => ({ ...statement, text: unframed(statement.text, frames) }));
+  const kept = [...new Map(parts.map((part) => [shape(part.text), part])).values()];
+  console.log(`${all.length} statements, ${distinct.length} different, of ${kept.length} shapes`);
+  return Map.groupBy ? Map.groupBy(kept, (part) => part.file) : kept.reduce((files, part) => files.set(part.file, [...(files.get(part.file) ?? []), part]), new Map());
+}
+
+/** Deals the files, the longest first, to whoever has the least to do. */
+function deal(files, workers) {
+  const hands = Array.from({ length: workers }, () => ({ letters: 0, files: [] }));
+  const letters = (parts) => parts.reduce((sum, part) => sum + part.text.length, 0);
+  for (const [file, parts] of [...files].sort((a, b) => letters(b[1]) - letters(a[1]))) {
+    const hand = hands.reduce((least, hand) => (hand.letters < least.letters ? hand : least));
+    hand.letters += letters(parts);
+    hand.files.push([file, parts]);
+  }
+  return hands.map((hand) => hand.files).filter((files) => files.length > 0);
+}
+
+/** What one thread found in its files. */
+const found = (files) =>
+  new Promise((done, failed) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: files });
+    let wrong = 0;
+    worker.on("message", (result) => {
+      result.said.forEach((line) => console.log(line));
+      wrong += result.wrong;
+    });
+    worker.on("error", failed);
+    worker.on("exit", () => done(wrong));
+  });
+
+if (isMainThread) {
+  const [file, only] = process.argv.slice(2);
+  const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
+  const statements = lines.map((line) => JSON.parse(line)).filter((statement) => !only || statement.file === only);
+  const began = Date.now();
+  const hands = deal(shapes(statements), Math.min(2, availableParallelism()));
+  const wrong = (await Promise.all(hands.map(found))).reduce((sum, wrong) => sum + wrong, 0);
+  console.log(`${wrong} wrong, ${Math.round((Date.now() - began) / 1000)} s`);
+  process.exit(wrong > 0 ? 1 : 0);
+} else {
+  workerData.forEach(([file, parts]) => parentPort.postMessage(check(file, parts)));
+}

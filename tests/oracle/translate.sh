@@ -13,10 +13,11 @@ PG_INTEGER_TYPE 0
 DEFAULT_NUMERIC numeric
 DATA_TYPE NUMBER:numeric,BINARY_DOUBLE:double precision,BINARY_FLOAT:real,PLS_INTEGER:integer
 END
-# Before: whose privileges count; how a commit is waited for (PostgreSQL waits); the suffixes of literals, whose types the target infers;
+# Before: whose privileges count; the hint of an insert, which makes ora2pg take its SELECT for one alone; how a commit is waited for (PostgreSQL waits); the suffixes of literals, whose types the target infers;
 # generated numbers; physical attributes in dynamic SQL; the hexadecimal random string, for which PostgreSQL has no format.
 perl -0pe '
     s/\bauthid current_user\b//g;
+    s/insert \/\*\+ append \*\/ into/insert into/g;
     s/\bcommit write (immediate wait|batch nowait)\b/commit/g;
     s/\b(\d+(?:\.\d+)?)[df]\b/$1/g;
     s/\(select level( - 1)? as (\w+) from dual connect by level <= ((?:[^()]|\((?:[^()]|\([^()]*\))*\))+)\)/(select $2::numeric$1 as $2 from generate_series(1, ($3)::integer) as $2)/g;

@@ -31,7 +31,7 @@ create table {{table}} (
 -- name: create.hash
 -- A single-table hash cluster: the hash of an id is the id, so that each bucket has one row.
 begin
-  execute immediate 'create cluster {{table}}_c (id number(19)) size 330 initrans 4 single table hashkeys {{rows}} hash is id';
+  execute immediate 'create cluster {{table}}_c (id number(19)) size 330 initrans 4 single table hashkeys {{rows}} hash is id cache';
   execute immediate 'create table {{table}} (
   {{columns}}
 ) cluster {{table}}_c (id)';
@@ -46,11 +46,11 @@ end;
 -- A partition per region.
 create table {{table}} (
   {{columns}}
-) pctfree 10 initrans 4 cache
+) pctfree 10 initrans 4
 partition by list (region) (
   partition p1 values (1), partition p2 values (2), partition p3 values (3), partition p4 values (4),
   partition p5 values (5), partition p6 values (6), partition p7 values (7), partition p8 values (8)
-)
+) cache
 
 -- name: create.iot-list
 -- The primary key of a partitioned index-organised table must have the partition key in it.
@@ -78,7 +78,7 @@ subpartition template (
   partition p2 values less than (to_date('2025-01-01', 'YYYY-MM-DD')),
   partition p3 values less than (to_date('2025-07-01', 'YYYY-MM-DD')),
   partition p4 values less than (to_date('2026-01-01', 'YYYY-MM-DD'))
-)
+) cache
 
 -- name: row-select
 -- Rows {{lo}} to {{hi}}. The numbers come from a cross join: one long CONNECT BY would need memory for all. NUMBER holds the
@@ -96,7 +96,8 @@ from (select /*+ no_merge(first_hash) */ i, h1, mod(h1 * h1 + i, 2147483647) as 
             where i <= {{hi}}) first_hash) hashes
 
 -- name: insert-select
--- Direct path where the organisation has it (not in clusters); sessions that load side by side wait for one another.
+-- Direct path where the organisation has it (not in clusters, nor in an index-organised table that is not partitioned); sessions
+-- that load side by side wait for one another.
 insert /*+ append */ into {{table}} (id, key25, key125, key320, region, booked_on, amount, quantity, status, code, filler)
 {{row_select}}
 
@@ -272,14 +273,19 @@ select /*+ full(t) no_parallel(t) */ count(filler) from {{table}} t where quanti
 -- name: lock.take
 -- Keeps other dbdynos out as long as this session lives; 4: it is ours already. DBMS_LOCK must have been granted: without, the
 -- statement fails and nothing keeps a second dbdyno out. The lock is the user's, as the tables are.
-select case when dbms_lock.request(dbms_utility.get_hash_value('dbdyno ' || user, 0, 1000000000), 6, 0) in (0, 4)
-  then 1 else 0 end as taken
-from dual
+-- In a function of the statement: one of its parameters is a BOOLEAN, which SQL itself does not know before 23ai.
+with
+  function taken_now return number is
+  begin
+    return case when dbms_lock.request(dbms_utility.get_hash_value('dbdyno ' || user, 0, 1000000000), 6, 0) in (0, 4)
+      then 1 else 0 end;
+  end;
+select taken_now() as taken from dual
 
 -- name: lock.holder
 select 'session ' || s.sid || ', user ' || s.username || ', on host ' || s.machine as who,
-  'alter system kill session ''' || s.sid || ',' || s.serial# || '''' as "end"
-from v$lock l join v$session s on s.sid = l.sid
+  'alter system kill session ''' || s.sid || ',' || s.serial# || ',@' || s.inst_id || '''' as "end"
+from gv$lock l join gv$session s on s.inst_id = l.inst_id and s.sid = l.sid
 where l.type = 'UL' and l.lmode = 6 and l.id1 = dbms_utility.get_hash_value('dbdyno ' || user, 0, 1000000000)
 
 -- name: others
@@ -296,16 +302,18 @@ order by case object_type when 'CLUSTER' then 2 when 'TABLE' then 1 else 0 end, 
 
 -- name: objects.leftover
 -- As objects.own without the data set, and indexes that a test added to it.
-select lower(object_name) as name,
-  'drop ' || lower(object_type) || ' ' || lower(object_name) || case object_type when 'TABLE' then ' purge' end as "drop"
-from user_objects
-where object_type in ('PROCEDURE', 'FUNCTION', 'TABLE', 'CLUSTER')
-  and regexp_like(lower(object_name), '^{{prefix}}({{words}})(_[a-z0-9_]+)?$')
-union all
-select lower(index_name), 'drop index ' || lower(index_name)
-from user_indexes
-where regexp_like(lower(index_name), '^{{prefix}}({{words}})(_[a-z0-9_]+)?$')
-  and regexp_like(lower(table_name), '^{{prefix}}(small|big)(_[a-z0-9_]+)?$')
+select name, "drop"
+from (select case object_type when 'CLUSTER' then 2 when 'TABLE' then 1 else 0 end as turn, lower(object_name) as name,
+        'drop ' || lower(object_type) || ' ' || lower(object_name) || case object_type when 'TABLE' then ' purge' end as "drop"
+      from user_objects
+      where object_type in ('PROCEDURE', 'FUNCTION', 'TABLE', 'CLUSTER')
+        and regexp_like(lower(object_name), '^{{prefix}}({{words}})(_[a-z0-9_]+)?$')
+      union all
+      select 0, lower(index_name), 'drop index ' || lower(index_name)
+      from user_indexes
+      where regexp_like(lower(index_name), '^{{prefix}}({{words}})(_[a-z0-9_]+)?$')
+        and regexp_like(lower(table_name), '^{{prefix}}(small|big)(_[a-z0-9_]+)?$')) found
+order by turn, name
 
 -- name: objects.foreign
 -- The schema is the user's, who may have anything in it: none of it keeps us from going.

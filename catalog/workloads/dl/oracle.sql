@@ -164,6 +164,26 @@ subpartition template (
 end;
 -- PL/SQL
 
+-- name: DL-DIRECT.declare
+v_base number;
+
+-- name: DL-DIRECT.body
+-- The state of the key generator numbers a job's batches: it comes back after 2^31 of them only, and what a slice has used up
+-- need not be remembered.
+v_base := mod(p_job, 90) * 100000000000000000 + to_number(v_seed) * 10000000;
+insert /*+ append */ into {{prefix}}dl_direct
+select {{row_values}}
+from (select i, n, h1, mod(h1 * h1 + n, 2147483647) as h2
+      from (select i, n, mod(n * 1327217885 + 12345, 2147483647) as h1
+            from (select v_base + r as i, mod(v_base + r, 1000000000) as n
+                  from (select (a.part - 1) * 1000 + b.row_of_part as r
+                        from (select level as part from dual connect by level <= ceil({{batch}} / 1000)) a
+                          cross join (select level as row_of_part from dual connect by level <= 1000) b) numbers
+                  where r <= {{batch}}) one) two) three;
+v_rows := v_rows + sql%rowcount;
+commit write immediate wait;
+v_commits := v_commits + 1;
+
 -- name: compress-yes
 -- nothing: the table is created so
 

@@ -8,6 +8,7 @@ use dbdyno::engine;
 use dbdyno::export::{self, Export};
 use dbdyno::model::{AskedRamp, Capabilities, Drive, JobCode, Param, PartPlan, TableRef, Workload};
 use dbdyno::plan::{self, Request};
+use dbdyno::sql::{Values, fill};
 
 pub const ENGINE: &str = "oracle";
 /// The data set's smallest tables.
@@ -22,6 +23,15 @@ pub struct Text {
     pub sql: String,
 }
 
+impl Text {
+    /// What the text is, whatever the values of its parameters: `workloads/da DA-INDEX create or replace procedure`.
+    pub fn kind(&self) -> String {
+        let name = self.name.split([':', ' ']).next().unwrap_or_default();
+        let words = self.sql.split_whitespace().take_while(|word| word.bytes().all(|b| b.is_ascii_lowercase())).take(4);
+        [self.file.as_str(), name].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// As the engine declares them.
 pub fn capabilities() -> Capabilities {
     engine::find(ENGINE).unwrap().capabilities()
@@ -33,6 +43,8 @@ pub fn all(catalog: &Catalog) -> BTreeSet<Text> {
     let mut texts: BTreeSet<Text> = catalog.workloads().flat_map(|workload| of_workload(catalog, workload)).collect();
     texts.extend(of_dataset(catalog));
     texts.extend(of_export(catalog));
+    texts.extend(of_engine());
+    texts.extend(of_harness(catalog));
     texts.extend(catalog.probes(ENGINE, &[19]).into_iter().map(|block| Text {
         file: "probes".into(),
         name: block.name.clone(),
@@ -114,6 +126,36 @@ fn of_part(part: &PartPlan, selection: &str, group: &str) -> Vec<Text> {
     let file = format!("workloads/{}", group.to_lowercase());
     let text = |sql: String| Text { file: file.clone(), name: selection.into(), sql: sql.replace("{{jobs}}", "4") };
     texts.into_iter().map(text).collect()
+}
+
+/// The routine around no work at all.
+fn of_harness(catalog: &Catalog) -> Vec<Text> {
+    let blocks = catalog.harness(ENGINE);
+    let block = |name: &str| blocks[name].text.as_str();
+    let own = [("routine", "dbdyno_w"), ("declare", "v_none number;"), ("body", "null;")];
+    let own: Values = own.map(|(name, value)| (name.to_string(), value.to_string())).into();
+    let all = Values::from([("loop".to_string(), fill(block("loop"), &own))]).into_iter().chain(own.clone()).collect();
+    let text = |name: &str| Text {
+        file: "harness".into(),
+        name: name.into(),
+        sql: dbdyno::sql::statement(&fill(block(name), &all)).into(),
+    };
+    ["procedure", "call", "drop"].map(text).into()
+}
+
+/// What the engine itself asks, with values for its names.
+fn of_engine() -> Vec<Text> {
+    let blocks =
+        dbdyno::sql::parse_blocks("provision.sql", include_str!("../../../src/engine/oracle/provision.sql")).unwrap();
+    let values =
+        [("name", "p"), ("sid", "1"), ("serial", "2"), ("instance", "1"), ("table", "t"), ("prefix", "dbdyno_")];
+    let values = values.map(|(name, value)| (name.to_string(), value.to_string())).into();
+    let text = |block: &dbdyno::sql::Block| Text {
+        file: "engine".into(),
+        name: block.name.clone(),
+        sql: dbdyno::sql::statement(&fill(&block.text, &values)).into(),
+    };
+    blocks.iter().map(text).collect()
 }
 
 /// The blocks of the data set for both tables in every organisation.
