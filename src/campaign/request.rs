@@ -135,7 +135,8 @@ impl Request {
     /// One line if the size makes impossible what workloads of the plan say of the cache of a database of ours.
     pub fn cache_warning(&self, plan: &Plan) -> Option<String> {
         self.data_dir()?;
-        fit::cache_warning(plan, self.profile.cache_bytes(self.target.engine())?, &self.profile.id)
+        let whose = format!("the cache of profile {}", self.profile.id);
+        fit::cache_warning(plan, self.profile.cache_bytes(self.target.engine())?, &whose, "another --profile")
     }
 
     /// The settings of the profile and the user's; a private server takes all sessions of the plan.

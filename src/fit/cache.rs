@@ -41,12 +41,11 @@ pub fn most_gb(cache_bytes: f64) -> Option<f64> {
     (small_bytes(rounded) <= cache_bytes * CACHED_SHARE).then_some(rounded)
 }
 
-/// One line if workloads of the plan cannot be what they say of the cache, with the figures and what to do.
-pub fn cache_warning(plan: &Plan, cache_bytes: f64, profile: &str) -> Option<String> {
+/// One line if workloads of the plan cannot be what they say of the cache, with the figures and what to do. `whose` is the cache
+/// in words (`the server's cache`), `another` what would be one that fits.
+pub fn cache_warning(plan: &Plan, cache_bytes: f64, whose: &str, another: &str) -> Option<String> {
     let (big, small) = (big_bytes(plan.size_gb), small_bytes(plan.size_gb));
-    let have = |bytes: f64| {
-        format!("{} at {} GB, the cache of profile {profile} {}", mb(bytes), plan.size_gb, mb(cache_bytes))
-    };
+    let have = |bytes: f64| format!("{} at {} GB, {whose} {}", mb(bytes), plan.size_gb, mb(cache_bytes));
     let uncached = labels(plan, |selection| !selection.workload.evict.is_empty());
     let cached = labels(plan, |selection| !selection.workload.warm.is_empty());
     if big < cache_bytes * NOT_CACHED_FACTOR && !uncached.is_empty() {
@@ -61,7 +60,7 @@ pub fn cache_warning(plan: &Plan, cache_bytes: f64, profile: &str) -> Option<Str
         let (who, have) = (few(&cached), have(small));
         return Some(format!(
             "{who} may be invalid: the small table with its indexes should fit the cache and has {have}; use \
-             {most_gb}another --profile"
+             {most_gb}{another}"
         ));
     }
     None
@@ -99,6 +98,10 @@ mod tests {
 
     const MIB: f64 = 1_048_576.0;
 
+    fn warning(plan: &Plan, cache_bytes: f64, profile: &str) -> Option<String> {
+        cache_warning(plan, cache_bytes, &format!("the cache of profile {profile}"), "another --profile")
+    }
+
     #[test]
     fn sizes_that_fit_are_two_digits_on_the_safe_side() {
         // 128 MiB = 134.2 MB: twice that are 894,785 rows of 300 bytes.
@@ -123,17 +126,17 @@ mod tests {
     fn a_size_that_makes_a_workloads_condition_impossible_is_said_in_one_line() {
         let cache = 128.0 * MIB;
         assert_eq!(
-            cache_warning(&caching("C-OUT", 0.25), cache, "XS").unwrap(),
+            warning(&caching("C-OUT", 0.25), cache, "XS").unwrap(),
             "C-OUT may be invalid: the big table should be twice the cache or more and has 74 MB at 0.25 GB, the cache \
              of profile XS 134 MB; use --size 0.9 or more"
         );
-        assert_eq!(cache_warning(&caching("C-OUT", 1.0), cache, "XS"), None);
-        assert_eq!(cache_warning(&caching("C-IN", 0.25), cache, "XS"), None, "it does not use the big table");
-        let line = cache_warning(&caching("C-IN", 64.0), 600.0 * MIB, "N").unwrap();
+        assert_eq!(warning(&caching("C-OUT", 1.0), cache, "XS"), None);
+        assert_eq!(warning(&caching("C-IN", 0.25), cache, "XS"), None, "it does not use the big table");
+        let line = warning(&caching("C-IN", 64.0), 600.0 * MIB, "N").unwrap();
         assert!(line.contains("C-IN may be invalid") && line.contains("has 800 MB at 64 GB"), "{line}");
         assert!(line.ends_with("the cache of profile N 629 MB; use --size 45 or less, or another --profile"), "{line}");
-        assert_eq!(cache_warning(&caching("C-OUT", 64.0), 600.0 * MIB, "N"), None);
-        let line = cache_warning(&caching("C-IN", 0.1), MIB, "TINY").unwrap();
+        assert_eq!(warning(&caching("C-OUT", 64.0), 600.0 * MIB, "N"), None);
+        let line = warning(&caching("C-IN", 0.1), MIB, "TINY").unwrap();
         assert!(line.ends_with("use another --profile"), "{line}");
     }
 }

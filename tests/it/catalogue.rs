@@ -220,7 +220,7 @@ fn no_suite_of_ours_makes_its_own_conditions_impossible() {
             };
             let plan = plan::build(&catalog, &request).unwrap();
             let cache = profile.cache_bytes(engine.name()).unwrap();
-            assert_eq!(cache_warning(&plan, cache, &profile.id), None, "{} on {}", suite.id, engine.name());
+            assert_eq!(cache_warning(&plan, cache, &profile.id, "another"), None, "{} on {}", suite.id, engine.name());
         }
     }
 }

@@ -13,8 +13,9 @@ use dbdyno::model::{Drive, JobCode, PartPlan, TableRef, Workload};
 use dbdyno::sql::fill;
 
 use crate::servers::Lease;
-use crate::support::{Desk, finished_group, try_session_of};
+use crate::support::{Desk, finished_group, in_a_calm_moment, try_session_of};
 
+mod mariadb_mode;
 mod texts;
 
 /// Nominal size of the data set here.
@@ -210,22 +211,92 @@ fn routines_translated_from_oracle_do_what_those_of_postgres_do() {
     let pairs: Vec<(&Workload, Option<Pair>)> =
         workloads.iter().map(|workload| (*workload, Pair::of(&catalog, workload))).collect();
     create_translated(session.as_mut(), &desk, &pairs);
-    let mut table = vec!["workload,translated by ora2pg and run on PostgreSQL,neither".to_string()];
+    let mut mode = mariadb_mode::Mode::new(&desk, &catalog);
+    let mut table = vec![
+        "workload,translated by ora2pg and run on PostgreSQL,run by MariaDB in its mode ORACLE,why not".to_string(),
+    ];
     let mut different = Vec::new();
     for (workload, pair) in &pairs {
         let Some(pair) = pair else {
-            table.push(format!("{},,it has no routine", workload.id));
+            table.push(format!("{},,,it has no routine", workload.id));
             continue;
         };
         let (native, translated) = pair.run(session.as_mut());
         if !alike(&native, &translated) {
             different.push(format!("{}: {native:?} natively, {translated:?} translated", workload.id));
         }
-        table.push(format!("{},yes,", workload.id));
+        let in_mode = mode.run(workload, &pair.oracle);
+        let (is_run, lacks) = in_mode.as_ref().map_or_else(|what| ("", *what), |_| ("yes", ""));
+        table.push(format!("{},yes,{is_run},{lacks}", workload.id));
+        if let Ok(done) = in_mode
+            && !alike(&native, &done)
+        {
+            different.push(format!("{}: {native:?} on PostgreSQL, {done:?} in MariaDB", workload.id));
+        }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
     assert!(table.len() > 35, "{} lines", table.len());
     kept(&(table.join("\n") + "\n"));
+}
+
+/// Ops of a timed call, calls of each kind, and what the harness may add.
+const TIMED_OPS: u32 = 20_000;
+const CALLS: usize = 9;
+const MOST_ADDED: f64 = 1.05;
+
+#[test]
+#[ignore = "needs ora2pg and orafce: make oracle"]
+fn the_translated_harness_adds_little_to_the_barest_loop() {
+    let (desk, lease, catalog) = (Desk::new(), Lease::new("postgres", None, &[]), catalog());
+    desk.run(&format!("load {} --size {SIZE_GB} --quiet --workload SRV-QUERY1", lease.url)).ok();
+    let mut session = translator(&lease);
+    for id in ["SRV-QUERY1", "SRV-QUERY25"] {
+        let workload = &catalog.find(id).unwrap().entry.workload;
+        let pairs = [(workload, Pair::of(&catalog, workload))];
+        create_translated(session.as_mut(), &desk, &pairs);
+        let oracle = &pairs[0].1.as_ref().unwrap().oracle;
+        let routine = oracle.setup_sql().into_iter().find(|sql| sql.contains(routine_name(oracle))).unwrap();
+        let bare = translate(&desk, &barest(&routine).replace("-- PL/SQL", "/\n\n"), "procedure");
+        let at = bare.find("CREATE OR REPLACE").unwrap();
+        session.execute(bare[at..].trim().trim_end_matches(';')).unwrap();
+        let timed = format!(
+            "call {}(1, 1, 1000000000000, {TIMED_OPS}, 100, {SEED}{})",
+            routine_name(oracle),
+            ", null".repeat(8)
+        );
+        let bare = format!("call dbdyno_w_bare({TIMED_OPS}, {SEED}, null, null)");
+        let ratio = in_a_calm_moment(|| {
+            let mut seconds = [(); 2].map(|()| Vec::new());
+            for at in 0..2 * CALLS {
+                let begun = std::time::Instant::now();
+                session.query([&timed, &bare][at % 2], &[]).unwrap();
+                seconds[at % 2].push(begun.elapsed().as_secs_f64());
+            }
+            seconds.iter_mut().for_each(|of| of.sort_by(f64::total_cmp));
+            let spread = |of: &[f64]| of[CALLS * 3 / 4] / of[0];
+            let ratio = seconds[0][0] / seconds[1][0];
+            println!(
+                "{id}: harness / barest loop = {ratio:.3} (best of {CALLS}, interleaved; three quarters of the calls within {:.2} and {:.2} of the best)",
+                spread(&seconds[0]),
+                spread(&seconds[1])
+            );
+            ratio
+        });
+        assert!(ratio <= MOST_ADDED, "{id}: {ratio}");
+    }
+}
+
+/// The work of a routine in the barest loop, in Oracle's language.
+fn barest(routine: &str) -> String {
+    let (declare, body) = mariadb_mode::inside(routine).unwrap();
+    format!(
+        "create or replace procedure dbdyno_w_bare(p_ops in number, p_seed in number, p_rows out number, p_next_seed out number)\nas\n  \
+         c_multiplier constant binary_double := 48271;\n  c_modulus constant binary_double := 2147483647;\n  \
+         v_seed binary_double := p_seed;\n  v_rows number := 0;\n  v_commits number := 0;\n  v_sink binary_double := 0;\n{declare}begin\n  \
+         for v_op in 1 .. p_ops loop\n    v_seed := v_seed * c_multiplier;\n    \
+         v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;\n{body}  end loop;\n  p_rows := v_rows;\n  \
+         p_next_seed := v_seed;\nend;\n-- PL/SQL"
+    )
 }
 
 #[test]

@@ -3,11 +3,11 @@
 //   node grammar.mjs STATEMENTS.jsonl [FILE]      only the texts of one file of the catalogue
 //
 // Prints what is refused, with line and column, and the share of mutants that are. Ends with 1 if a statement is refused, or if fewer
-// than nine of ten mutants of a catalogue file are. Equal texts are parsed once: the grammar is slow. The files are dealt to threads, each
-// with a grammar of its own, which is fast once it has seen much.
+// than nine of ten mutants of a catalogue file are. Equal texts are parsed once: the grammar is slow. Two threads take the
+// next text each; a grammar is the faster the more it has seen.
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import { CharStream, CommonTokenStream, PredictionMode } from "antlr4";
 import PlSqlLexer from "@griffithswaite/ts-plsql-parser/antlr/PlSqlLexer.js";
 import PlSqlParser from "@griffithswaite/ts-plsql-parser/antlr/PlSqlParser.js";
@@ -110,31 +110,7 @@ function mutants(texts, count) {
   return [...found];
 }
 
-/** What is wrong with the texts of a file, and with the check of them. */
-function check(file, parts) {
-  const said = [];
-  const began = Date.now();
-  let wrong = 0;
-  for (const { name, text } of parts) {
-    const why = refused(text);
-    if (why) {
-      wrong += 1;
-      said.push(`refused: ${name}: ${why}`);
-    }
-  }
-  // The shortest ones: a mutant is parsed from the beginning.
-  const texts = parts.map((part) => bare(part.text)).sort((a, b) => a.length - b.length);
-  const broken = mutants(texts, MUTANTS);
-  const passed = broken.filter((text) => !refused(text));
-  if (broken.length < MUTANTS || passed.length * 10 > broken.length) {
-    wrong += 1;
-    said.push(...passed.map((text) => `a mutant is accepted: ${text}`));
-  }
-  said.push(`${file}: ${parts.length} shapes, ${broken.length - passed.length} of ${broken.length} mutants refused, ${Math.round((Date.now() - began) / 1000)} s`);
-  return { said, wrong };
-}
-
-/** The texts of which each shape is one, by file. */
+/** The texts of which each shape is one. */
 function shapes(statements) {
   const all = statements.flatMap(({ name, file, text }) => [{ name, file, text }, ...inner(text).map((text) => ({ name: `${name}, execute immediate`, file, text }))]);
   const distinct = [...new Map(all.map((statement) => [statement.text, statement])).values()];
@@ -142,43 +118,64 @@ function shapes(statements) {
   const parts = distinct.map((statement) => ({ ...statement, text: unframed(statement.text, frames) }));
   const kept = [...new Map(parts.map((part) => [shape(part.text), part])).values()];
   console.log(`${all.length} statements, ${distinct.length} different, of ${kept.length} shapes`);
-  return Map.groupBy ? Map.groupBy(kept, (part) => part.file) : kept.reduce((files, part) => files.set(part.file, [...(files.get(part.file) ?? []), part]), new Map());
+  return kept;
 }
 
-/** Deals the files, the longest first, to whoever has the least to do. */
-function deal(files, workers) {
-  const hands = Array.from({ length: workers }, () => ({ letters: 0, files: [] }));
-  const letters = (parts) => parts.reduce((sum, part) => sum + part.text.length, 0);
-  for (const [file, parts] of [...files].sort((a, b) => letters(b[1]) - letters(a[1]))) {
-    const hand = hands.reduce((least, hand) => (hand.letters < least.letters ? hand : least));
-    hand.letters += letters(parts);
-    hand.files.push([file, parts]);
-  }
-  return hands.map((hand) => hand.files).filter((files) => files.length > 0);
+/** The mutants of a file, of its shortest texts: a mutant is parsed from the beginning. */
+function broken(parts, file) {
+  const texts = parts.filter((part) => part.file === file).map((part) => bare(part.text)).sort((a, b) => a.length - b.length);
+  return mutants(texts, MUTANTS).map((text) => ({ file, text, isMutant: true }));
 }
 
-/** What one thread found in its files. */
-const found = (files) =>
-  new Promise((done, failed) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: files });
-    let wrong = 0;
-    worker.on("message", (result) => {
-      result.said.forEach((line) => console.log(line));
-      wrong += result.wrong;
-    });
-    worker.on("error", failed);
-    worker.on("exit", () => done(wrong));
-  });
+/** Lets threads parse the texts, each the next one that is left, and keeps with each text why it is refused. */
+const parsed = (texts, threads) =>
+  Promise.all(
+    Array.from({ length: threads }, () => new Promise((done, failed) => {
+      const worker = new Worker(new URL(import.meta.url));
+      let current;
+      const next = () => {
+        current = texts.find((text) => !text.isTaken);
+        if (!current) return worker.terminate().then(done);
+        current.isTaken = true;
+        worker.postMessage(current.text);
+      };
+      worker.on("message", ({ why, seconds }) => {
+        Object.assign(current, { why, seconds });
+        next();
+      });
+      worker.on("error", failed);
+      next();
+    })),
+  );
+
+/** Says of a file what is refused and how many mutants are; false if that is not as it should be. */
+function told(file, texts) {
+  const own = texts.filter((text) => text.file === file);
+  const [mutants, parts] = [own.filter((text) => text.isMutant), own.filter((text) => !text.isMutant)];
+  const [refused, passed] = [parts.filter((text) => text.why), mutants.filter((text) => !text.why)];
+  refused.forEach(({ name, why }) => console.log(`refused: ${name}: ${why}`));
+  passed.forEach(({ text }) => console.log(`a mutant is accepted: ${text}`));
+  const seconds = own.reduce((sum, text) => sum + text.seconds, 0);
+  console.log(`${file}: ${parts.length} shapes, ${mutants.length - passed.length} of ${mutants.length} mutants refused, ${seconds.toFixed(0)} s`);
+  return refused.length === 0 && mutants.length >= MUTANTS && passed.length * 10 <= mutants.length;
+}
 
 if (isMainThread) {
   const [file, only] = process.argv.slice(2);
   const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
   const statements = lines.map((line) => JSON.parse(line)).filter((statement) => !only || statement.file === only);
   const began = Date.now();
-  const hands = deal(shapes(statements), Math.min(2, availableParallelism()));
-  const wrong = (await Promise.all(hands.map(found))).reduce((sum, wrong) => sum + wrong, 0);
-  console.log(`${wrong} wrong, ${Math.round((Date.now() - began) / 1000)} s`);
-  process.exit(wrong > 0 ? 1 : 0);
+  const parts = shapes(statements).sort((a, b) => b.text.length - a.text.length);
+  const files = [...new Set(parts.map((part) => part.file))].sort();
+  const texts = [...parts, ...files.flatMap((file) => broken(parts, file))];
+  await parsed(texts, Math.min(2, availableParallelism()));
+  const good = files.filter((file) => told(file, texts));
+  console.log(`${files.length - good.length} of ${files.length} files wrong, ${Math.round((Date.now() - began) / 1000)} s`);
+  process.exit(good.length === files.length ? 0 : 1);
 } else {
-  workerData.forEach(([file, parts]) => parentPort.postMessage(check(file, parts)));
+  parentPort.on("message", (text) => {
+    const began = Date.now();
+    const why = refused(text);
+    parentPort.postMessage({ why, seconds: (Date.now() - began) / 1000 });
+  });
 }

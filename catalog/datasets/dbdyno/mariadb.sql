@@ -264,3 +264,6 @@ where d.table_schema = trim(trailing '.' from '{{prefix}}') and d.table_name = '
 -- name: files
 -- Files of tables and partitions lie under the schema's name in the data directory and begin with the table's.
 select concat(trim(trailing '.' from '{{prefix}}'), '/{{name}}') as path
+
+-- name: cache
+select @@innodb_buffer_pool_size as cache_bytes

@@ -324,3 +324,6 @@ order by turn, name
 
 -- name: files
 -- nothing: data files are the tablespace's, and Oracle reads them past the system's cache where it may
+
+-- name: cache
+select bytes as cache_bytes from v$sgainfo where name = 'Buffer Cache Size'

@@ -282,3 +282,6 @@ with of_table as (
 select pg_relation_filepath(id) as path from relations left join pg_index on indexrelid = id
 where pg_relation_filepath(id) is not null
 order by case when indisprimary then 3 when indexrelid is null then 2 else 1 end, id
+
+-- name: cache
+select pg_size_bytes(current_setting('shared_buffers')) as cache_bytes

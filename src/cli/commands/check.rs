@@ -10,6 +10,7 @@ use crate::catalog::Catalog;
 use crate::cli::args::CheckArgs;
 use crate::cli::context::Context;
 use crate::cli::{out, paths, request};
+use crate::dataset::{self, Definition, Recipe};
 use crate::engine::{Access, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::fit;
@@ -159,9 +160,24 @@ fn existing(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Find
     };
     let (suits, jobs) = (suits(asked, &platform, needed_bytes), jobs(asked.plan, &platform));
     let (host, lacks) = (host(asked, &platform), rights(asked, &platform));
+    let cache = cache(asked, &platform);
     let closed = platform.close(&|_| {});
     let found = [finding("target", suits.and_then(|text| closed.map(|()| text))), finding("jobs", jobs)];
-    found.into_iter().chain(host.map(|told| finding("host", told))).chain(lacks).collect()
+    found.into_iter().chain(cache).chain(host.map(|told| finding("host", told))).chain(lacks).collect()
+}
+
+/// Whether the cache of the server and the tables of the plan are to one another what the workloads say.
+fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
+    let set = asked.catalog.dataset(dataset::STANDARD).ok()?;
+    let definition = Definition::parse(&set.toml, &set.toml_path).ok()?;
+    let recipe = Recipe::new(platform.engine, &definition, set);
+    let sql = recipe.sql("cache", &recipe.values()).ok()??;
+    let cache_bytes: f64 = platform.database.session().ok()?.query(&sql, &[]).ok()?.scalar()?.parse().ok()?;
+    let (state, what) = match fit::cache_warning(asked.plan, cache_bytes, "the server's cache", "a larger cache") {
+        None => (State::Ok, format!("{:.0} MB, which suits the tables", cache_bytes / 1e6)),
+        Some(line) => (State::Lacks, line),
+    };
+    Some(Finding { state, what: format!("cache: {what}") })
 }
 
 /// Who tells of a host that the user named an exporter of.
