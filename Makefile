@@ -34,7 +34,7 @@ check:
 deps:
 	./scripts/test-dependencies.sh
 
-# Checks of Oracle's texts without a server of Oracle: the grammar accepts them and refuses mutants, the routines, translated, do on PostgreSQL
+# Checks of Oracle's texts without a server of Oracle: two grammars accept them, one refuses mutants, the routines, translated, do on PostgreSQL
 # what its own do. Four minutes; a part of it: make oracle ARGS=routines, ORACLE_FILE=workloads/lgwr make oracle
 oracle:
 	./scripts/oracle-dependencies.sh
