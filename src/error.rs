@@ -14,6 +14,8 @@ pub enum Kind {
     Target,
     /// As `Target`: the server wants a password and none is given. The user may be asked for it.
     NoPassword,
+    /// As `Target`: a load machine of several is gone.
+    WorkerLost,
     /// A check found something (`verify`, `check`, an invalid KPM with `--strict`). Exit code 1.
     Check,
     /// Ctrl-C, SIGTERM or the end of the terminal; what was measured is stored. Exit code 130.
@@ -26,7 +28,7 @@ impl Kind {
         match self {
             Kind::Check => 1,
             Kind::Usage => 2,
-            Kind::Target | Kind::NoPassword => 3,
+            Kind::Target | Kind::NoPassword | Kind::WorkerLost => 3,
             Kind::Interrupted => 130,
         }
     }

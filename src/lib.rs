@@ -25,3 +25,4 @@ pub mod server;
 pub mod sql;
 pub mod stats;
 pub mod store;
+pub mod workers;

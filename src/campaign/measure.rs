@@ -1,6 +1,7 @@
 //! The tests of a plan, in order: each ramp step is measured, judged and stored before the next begins.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 
 use super::aside::Aside;
 use super::debt::Debtor;
@@ -13,14 +14,14 @@ use super::{Event, Sink};
 use crate::analysis::promise::{Trial, next_offer};
 use crate::analysis::{self, JudgeContext, durability, lasting};
 use crate::engine::Database;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::host::processors;
 use crate::model::rows::RowFunction;
 use crate::model::{
     Facts, Loop, Offer, Plan, Ramp, Reason, ReasonCode, RunStatus, Selection, Sentence, Status, TestResult, TestSpec,
     Verdict, Window,
 };
-use crate::runner::{Interrupt, Outcome};
+use crate::runner::{Interrupt, Outcome, Workers};
 use crate::store::Store;
 
 /// Seconds in which a mix is found, at most.
@@ -54,6 +55,8 @@ pub struct Measuring<'a> {
     /// To a server elsewhere; see [`JudgeContext`].
     pub round_trip_s: Option<f64>,
     pub events: &'a Sink<'a>,
+    /// Load machines that run the jobs; none = we do.
+    pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
 /// How one selection's ramp went on.
@@ -264,6 +267,7 @@ impl Measuring<'_> {
             aside: &self.aside,
             events: self.events,
             at_gate: &|| (),
+            workers: self.workers,
         }
     }
 
@@ -393,7 +397,8 @@ fn until_undisturbed(
 
 /// The record of a test that failed with `error`.
 fn failed_test(spec: &TestSpec<'_>, started_at: String, error: &Error) -> TestResult {
-    let reason = Reason::new(Status::Invalid, ReasonCode::Failed, Sentence::quoted(error.to_string()));
+    let code = if error.kind == Kind::WorkerLost { ReasonCode::WorkerLost } else { ReasonCode::Failed };
+    let reason = Reason::new(Status::Invalid, code, Sentence::quoted(error.to_string()));
     TestResult {
         verdict: Verdict::from_reasons(vec![reason]),
         first_error: Some(error.to_string()),

@@ -117,6 +117,7 @@ pub(super) fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interr
         connect_timeout: CONNECT_TIMEOUT,
         interrupt,
         sessions: None,
+        workers: None,
     };
     let spec = TestSpec::closed(&selection, jobs, 1);
     match run_test(&context, &spec, &mut |_| (Default::default(), 0.0), &mut |_| {}) {

@@ -69,6 +69,7 @@ pub(super) fn prepared<'p, T>(
         unconfirmed: unconfirmed(campaign, platform),
         round_trip_s: probing.round_trip_s(),
         events: campaign.events,
+        workers: campaign.workers,
     };
     if !platform.engine.is_target() {
         probing.attach(platform, campaign.catalog, campaign.request.is_sampled)?;

@@ -1,6 +1,7 @@
 //! The order of a run: platform, record, data, answers, tests, close.
 
 use std::borrow::Cow;
+use std::sync::Mutex;
 
 use super::explain::explain;
 use super::measure::{Course, judge_repetitions};
@@ -17,7 +18,7 @@ use crate::fit;
 use crate::host::processors;
 use crate::model::params::{ORG, assignments};
 use crate::model::{Disclosure, Drive, Plan, RunKind, RunRecord, RunStatus, Selection, Transport};
-use crate::runner::Interrupt;
+use crate::runner::{Interrupt, Workers};
 use crate::store::{self, Store};
 
 /// A request with what doing it takes.
@@ -29,6 +30,8 @@ pub struct Campaign<'a> {
     pub plan: &'a Plan,
     pub interrupt: &'a Interrupt,
     pub events: &'a Sink<'a>,
+    /// Load machines that run the jobs; none = we do.
+    pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
 /// How a run ended.

@@ -12,7 +12,7 @@ use crate::analysis;
 use crate::engine::Database;
 use crate::model::rows::RowFunction;
 use crate::model::{Counters, Facts, TestResult, TestSpec};
-use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext};
+use crate::runner::{self, Interrupt, Outcome, SessionSource, TestContext, Workers};
 
 /// What taking a test needs.
 pub(super) struct Taking<'a> {
@@ -28,6 +28,8 @@ pub(super) struct Taking<'a> {
     pub events: &'a Sink<'a>,
     /// Done when all jobs wait at the gate, before it opens.
     pub at_gate: &'a (dyn Fn() + Sync),
+    /// Load machines that run the jobs.
+    pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
 /// A test that was taken, not yet judged.
@@ -57,6 +59,7 @@ impl Taking<'_> {
             connect_timeout: runner::CONNECT_TIMEOUT,
             interrupt: self.interrupt,
             sessions: sampler.as_deref().map(|sampler| sampler as &Mutex<dyn SessionSource>),
+            workers: self.workers,
         };
         let mut progress = |progress: runner::Progress| {
             let run_left_s = after_s + if progress.left_s.is_finite() { progress.left_s } else { 0.0 };

@@ -133,6 +133,8 @@ pub enum Command {
     /// Show the results file as a local web site until Ctrl-C: runs, tests, comparisons, histories with their changes, a run
     /// under way. It writes nothing
     Serve(ServeArgs),
+    /// Run jobs here for 'run --workers' on another machine, until Ctrl-C
+    Worker(WorkerArgs),
     /// Tell the figures of this machine over HTTP until Ctrl-C, under the names of node_exporter: for --host-metrics of a run
     /// from elsewhere against a database here. It writes nothing
     Probe(ProbeArgs),
@@ -342,6 +344,18 @@ pub struct ServeArgs {
     pub language: Language,
 }
 
+/// Arguments of `worker`.
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The database of results of the run, postgres://user@host/database. The target's password is looked for here as 'run' looks
+    /// for it there
+    #[arg(value_name = "URL")]
+    pub results_url: PathBuf,
+    /// End after so long without work
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub idle: Option<Seconds>,
+}
+
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
@@ -468,6 +482,14 @@ pub struct RunArgs {
     /// Factor for the windows and the fixed work of the suites: 0.1 = a tenth of the time
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub time_scale: Option<f64>,
+    /// The jobs run on N load machines, of which each runs 'dbdyno worker URL' with the URL of --results: worker w has jobs w, w + N,
+    /// and so on. For existing servers
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
+          conflicts_with_all = ["precision", "rate", "beside"])]
+    pub workers: Option<u32>,
+    /// With --workers: how long a test waits for all of them [default: 60s]
+    #[arg(long, value_name = "TIME", requires = "workers", allow_hyphen_values = true)]
+    pub worker_wait: Option<Seconds>,
     /// Do not look at what the sessions do while tests run: their waits stay unknown
     #[arg(long)]
     pub no_sampler: bool,

@@ -422,6 +422,8 @@ pub enum ErrorClass {
     DiskFull,
     /// Cancelled on our request.
     Cancelled,
+    /// A load machine of several is gone.
+    WorkerLost,
     /// The statement is wrong: a bug in the catalogue.
     Statement,
     Other,
@@ -442,6 +444,7 @@ impl ErrorClass {
         ErrorClass::Busy,
         ErrorClass::DiskFull,
         ErrorClass::Cancelled,
+        ErrorClass::WorkerLost,
         ErrorClass::Statement,
         ErrorClass::Other,
     ];
@@ -461,6 +464,7 @@ impl ErrorClass {
             ErrorClass::Busy => "busy",
             ErrorClass::DiskFull => "disk-full",
             ErrorClass::Cancelled => "cancelled",
+            ErrorClass::WorkerLost => "worker-lost",
             ErrorClass::Statement => "statement",
             ErrorClass::Other => "other",
         }
@@ -502,6 +506,7 @@ impl EngineError {
         let kind = match self.class {
             ErrorClass::Usage => Kind::Usage,
             ErrorClass::NoPassword => Kind::NoPassword,
+            ErrorClass::WorkerLost => Kind::WorkerLost,
             _ => Kind::Target,
         };
         let error = Error::new(kind, place, self.message);

@@ -38,7 +38,7 @@ pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
     Beside, DeviceSync, Durability, JobFigures, Lasting, LastingState, LatencySummary, LoadResult, Moment, OpenLoop,
-    OwnLoop, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally, TestResult,
+    OwnLoop, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally, TestResult, WorkerFigures,
 };
 pub use sentence::Sentence;
 pub use target::Target;

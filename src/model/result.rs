@@ -253,6 +253,9 @@ pub struct TestResult {
     /// What the server logged meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_log: Option<ServerLog>,
+    /// Of a test whose jobs ran on several load machines: each one's part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerFigures>,
     /// What an experiment said of its limiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<Explained>,
@@ -265,6 +268,27 @@ pub struct TestResult {
 
 fn first() -> u32 {
     1
+}
+
+/// What one of several load machines did of a test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerFigures {
+    /// Host and process.
+    pub name: String,
+    pub jobs: u32,
+    /// Clock of the results database less its own, and the round trip in which that was measured.
+    pub clock_offset_s: f64,
+    pub round_trip_s: f64,
+    /// Its jobs began so long after the common start.
+    pub late_s: f64,
+    /// In the window.
+    pub ops: u64,
+    /// Timed ops of the window: highest value in ns and count of each bucket, which sum up to those of the test.
+    pub buckets: Vec<(u64, u64)>,
+    /// Ops in each second since the start.
+    pub ops_by_second: Vec<f64>,
+    /// Of each second, in us.
+    pub p99_us_by_second: Vec<Option<f64>>,
 }
 
 /// A load as a result of its own.
@@ -567,6 +591,7 @@ impl TestResult {
             waits: None,
             profiles: BTreeMap::new(),
             server_log: None,
+            workers: Vec::new(),
             explained: None,
             first_error: None,
             facts: BTreeMap::new(),

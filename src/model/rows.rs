@@ -55,7 +55,7 @@ pub fn table_rows(table: &str, size_gb: f64) -> u64 {
 }
 
 /// Gives rows of one table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RowFunction {
     /// Rows of the table: a multiple of 8000, so that every key has exactly its number of rows.
     pub table_rows: u64,

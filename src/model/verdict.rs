@@ -79,6 +79,8 @@ reason_codes! {
     Instruments = "instruments",
     Interrupted = "interrupted",
     Failed = "failed",
+    /// A load machine of several is gone.
+    WorkerLost = "worker-lost",
     Recorded = "recorded",
     /// Of the engine's version, not of the test.
     UnconfirmedEngine = "unconfirmed-engine",

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::params::{PROTOCOL, TRANSPORT};
 use crate::error::quote;
 
 /// What carries the bytes to the server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Transport {
     /// The one by which the target was opened.
     #[default]
@@ -22,7 +24,7 @@ pub enum Transport {
 }
 
 /// The form of statements and their results.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Protocol {
     /// Prepared once; values and results in binary form.
     #[default]
@@ -66,7 +68,7 @@ impl Protocol {
 }
 
 /// Transport and protocol of a selection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wire {
     pub transport: Transport,
     pub protocol: Protocol,

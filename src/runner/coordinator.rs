@@ -75,6 +75,8 @@ pub struct Coordinator<'a, 'p> {
     progress: &'a mut dyn FnMut(Progress),
     snapshots: Vec<Snapshot>,
     samples: Samples,
+    /// Lets jobs elsewhere begin, and gives when; none = ours begin when the gate opens.
+    start: Option<&'a dyn Fn() -> Instant>,
 }
 
 impl<'a, 'p> Coordinator<'a, 'p> {
@@ -88,7 +90,12 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
         let (snapshots, samples, stage) = (Vec::new(), Samples::default(), Stage::Warming);
-        Coordinator { gate, schedule, log, stage, connect_timeout, probes, progress, snapshots, samples }
+        Coordinator { gate, schedule, log, stage, connect_timeout, probes, progress, snapshots, samples, start: None }
+    }
+
+    /// The same of jobs elsewhere, which `start` lets begin.
+    pub fn starting(self, start: &'a dyn Fn() -> Instant) -> Self {
+        Coordinator { start: Some(start), ..self }
     }
 
     /// The snapshots and the per-second samples.
@@ -106,11 +113,18 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             return Ended { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
         }
         self.snapshot(Moment::Begin, 0.0);
-        let opened_at = self.gate.open();
+        let opened_at = self.open();
         let interrupted = self.watch(opened_at, interrupt);
         self.gate.stop();
         self.await_end(|| interrupt.is_set(), cancel);
         Ended { total_s: opened_at.elapsed().as_secs_f64(), interrupted, opened: true }
+    }
+
+    fn open(&self) -> Instant {
+        let Some(start) = self.start else { return self.gate.open() };
+        let began = start();
+        self.gate.open_since(began);
+        began
     }
 
     /// Returns when no job runs any more. Slices end by themselves; once `hurried`, longer statements are not waited for.

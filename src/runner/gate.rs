@@ -76,8 +76,23 @@ impl Gate {
     /// Opens the gate now.
     pub fn open(&self) -> Instant {
         let now = Instant::now();
-        self.update(|state| state.opened_at = Some(now));
+        self.open_since(now);
         now
+    }
+
+    /// Opens the gate now, for jobs elsewhere that began at a moment.
+    pub fn open_since(&self, began: Instant) {
+        self.update(|state| state.opened_at = Some(began));
+    }
+
+    /// True once it has opened.
+    pub fn is_open(&self) -> bool {
+        self.lock().opened_at.is_some()
+    }
+
+    /// Who stands for jobs elsewhere has come.
+    pub fn arrived(&self) {
+        self.update(|state| state.waiting += 1);
     }
 
     /// Waits at most `timeout` until every job stands at the gate (true) or one has ended before it (false).

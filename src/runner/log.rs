@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use super::coordinator::Now;
 use crate::engine::{EngineError, SliceReport};
 use crate::model::{Counters, Tally};
@@ -18,7 +20,7 @@ const LOOK_BACK_S: f64 = 4.0;
 const EDGE_S: f64 = 1e-3;
 
 /// One slice of one job; seconds count from the opening of the gate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SliceLog {
     pub start_s: f64,
     pub end_s: f64,
@@ -32,7 +34,7 @@ pub struct SliceLog {
 }
 
 /// Everything one job did.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct JobLog {
     pub slices: Vec<SliceLog>,
     /// Of the slices that count.
@@ -43,11 +45,12 @@ pub struct JobLog {
     pub pending_errors: BTreeMap<String, u64>,
     pub first_error: Option<String>,
     /// What ended the job early.
+    #[serde(skip)]
     pub failure: Option<EngineError>,
 }
 
 /// Times of ops.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Times {
     pub service: LatencyHistogram,
     /// The longest op in ns, if nobody timed it.
@@ -66,6 +69,13 @@ impl Times {
         }
     }
 
+    /// Adds those of others.
+    pub fn merge(&mut self, other: &Times) {
+        self.service.merge(&other.service);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.response.merge(&other.response);
+    }
+
     /// The longest op in us, whether or not it was timed.
     pub fn max_us(&self) -> Option<f64> {
         let timed_ns = if self.service.is_empty() { 0 } else { self.service.max_ns() };
@@ -73,7 +83,7 @@ impl Times {
     }
 }
 
-/// What a second's ops took: its histograms are dropped when it is over.
+/// What a second's ops took: its histograms are dropped when it is over, but for somebody who merges them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Second {
     pub p50_us: Option<f64>,
@@ -100,6 +110,8 @@ pub struct SecondsLog(Mutex<Shared>);
 struct Shared {
     /// Those that are over, from the first on.
     over: Vec<Second>,
+    /// All that those are made of, if somebody merges them.
+    kept: Option<Vec<Times>>,
     /// The seconds after those.
     seconds: VecDeque<Times>,
     /// Ops per point, see [`POINTS_PER_S`].
@@ -113,10 +125,25 @@ impl SecondsLog {
     pub fn new(jobs: u32) -> Self {
         SecondsLog(Mutex::new(Shared {
             over: Vec::new(),
+            kept: None,
             seconds: VecDeque::new(),
             points: Vec::new(),
             ends_s: vec![0.0; jobs as usize],
         }))
+    }
+
+    /// An empty log that keeps the histogram of every second.
+    pub fn keeping(jobs: u32) -> Self {
+        let log = SecondsLog::new(jobs);
+        log.lock().kept = Some(Vec::new());
+        log
+    }
+
+    /// The histograms of each second; nothing unless they are kept.
+    pub fn into_times(self) -> Vec<Times> {
+        let mut shared = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        shared.end(0);
+        shared.kept.unwrap_or_default()
     }
 
     /// Adds a slice of `job` (from 1) that just ended: its times to the second in which its last half second began, its ops
@@ -173,7 +200,11 @@ impl Shared {
     /// All but the last `open` seconds are over.
     fn end(&mut self, open: usize) {
         let ended = self.seconds.len().saturating_sub(open);
-        self.over.extend(self.seconds.drain(..ended).map(|times| Second::from(&times)));
+        let ended: Vec<Times> = self.seconds.drain(..ended).collect();
+        self.over.extend(ended.iter().map(Second::from));
+        if let Some(kept) = &mut self.kept {
+            kept.extend(ended);
+        }
     }
 }
 

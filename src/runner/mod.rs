@@ -5,19 +5,23 @@
 
 pub mod assemble;
 pub mod coordinator;
+pub mod crew;
 pub mod gate;
 pub mod log;
 pub mod pacer;
 pub mod samples;
 pub mod schedule;
 pub mod sessions;
+pub mod share;
 pub mod test;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use coordinator::{CONNECT_TIMEOUT, Now, Progress, ReadProbes, Reading};
+pub use crew::{Stage, Workers};
 pub use sessions::{IoCounts, SessionSource};
+pub use share::{Foreman, Share, ShareLog, run_share};
 pub use test::{Outcome, TestContext, run_test};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.

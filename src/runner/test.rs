@@ -2,16 +2,18 @@
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Interrupt;
 use super::assemble::{Raw, assemble, test_facts};
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
+use super::crew::{self, Workers};
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog};
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
+use super::share::Share;
 use crate::engine::{Database, EngineError, ErrorClass, JobOrder, Session};
 use crate::model::rows::RowFunction;
 use crate::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
@@ -34,6 +36,8 @@ pub struct TestContext<'a> {
     pub interrupt: &'a Interrupt,
     /// What the sessions do is sampled from this.
     pub sessions: Option<&'a Mutex<dyn SessionSource>>,
+    /// Load machines that run the jobs; none = we do.
+    pub workers: Option<&'a Mutex<dyn Workers>>,
 }
 
 /// How a test ended.
@@ -59,7 +63,10 @@ pub fn run_test(
     };
     let set_up = provision(session.as_mut(), spec, Phase::Setup);
     let outcome = match set_up {
-        Ok(()) => measure(context, spec, probes, progress),
+        Ok(()) => match context.workers {
+            Some(workers) => measure_elsewhere(context, spec, workers, probes, progress),
+            None => measure(context, spec, probes, progress),
+        },
         Err(error) => Outcome::Failed(error),
     };
     match (provision(session.as_mut(), spec, Phase::Teardown), outcome) {
@@ -153,11 +160,75 @@ fn measure(
     conclude(context, spec, raw, &ended)
 }
 
+/// Gate to end of jobs that run on several load machines: we conduct them and read the probes.
+fn measure_elsewhere(
+    context: &TestContext<'_>,
+    spec: &TestSpec<'_>,
+    workers: &Mutex<dyn Workers>,
+    probes: &mut ReadProbes<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    let shares = match Share::all(spec, context, crew::lock(workers).count()) {
+        Ok(shares) => shares,
+        Err(error) => return Outcome::Failed(error),
+    };
+    let schedule = Schedule::new(&spec.selection.window);
+    let (gate, seconds) = (Gate::new(shares.len() as u32), SecondsLog::new(spec.jobs));
+    let started_at = jiff::Timestamp::now().to_string();
+    // Workers that cannot be told never begin: whoever looks at them learns why.
+    let start = || crew::lock(workers).start().unwrap_or_else(|_| Instant::now());
+    let patience = context.connect_timeout * 2;
+    let mut coordinator = Coordinator::new(&gate, &schedule, &seconds, patience, probes, progress).starting(&start);
+    let (running, has_ended) = channel();
+    let (told, ended, sessions) = std::thread::scope(|scope| {
+        let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
+        let liaison = scope.spawn(|| crew::liaise(workers, &shares, &gate));
+        let ended = coordinator.conduct(context.interrupt, &|| ());
+        drop(running);
+        let told = liaison.join().unwrap_or_else(|_| Err(panicked().failure.unwrap_or_else(lost)));
+        (told, ended, sampler.join().unwrap_or_default())
+    });
+    coordinator.snapshot(Moment::End, ended.total_s);
+    if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
+        coordinator.snapshot(Moment::Paid, ended.total_s);
+    }
+    let logs = match told {
+        Ok(logs) => logs,
+        Err(_) if ended.interrupted => return Outcome::Interrupted(None),
+        Err(error) => return Outcome::Failed(error),
+    };
+    let (snapshots, samples) = coordinator.into_readings();
+    let mut raw = Raw {
+        edges_s: (schedule.open_s(), schedule.close_s()),
+        snapshots,
+        samples,
+        sessions,
+        started_at,
+        total_s: ended.total_s,
+        facts: test_facts(context.facts, spec.jobs),
+        ..Raw::default()
+    };
+    let figures = crew::merge(logs, &mut raw, |job| spec.part(job));
+    match conclude(context, spec, raw, &ended) {
+        Outcome::Done(result) => Outcome::Done(Box::new(crew::told(*result, figures))),
+        Outcome::Interrupted(Some(result)) => Outcome::Interrupted(Some(Box::new(crew::told(*result, figures)))),
+        other => other,
+    }
+}
+
+fn lost() -> EngineError {
+    EngineError::new(ErrorClass::Other, "a thread ended early")
+}
+
 /// What the sessions did, from the gate to the end; nothing without a source.
 fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> SessionLog {
     let Some(source) = context.sessions else { return SessionLog::default() };
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
-    sample(&mut *source, gate, &|| context.database.job_sessions(), &ended)
+    let jobs = || match context.workers {
+        Some(workers) => crew::lock(workers).sessions(),
+        None => context.database.job_sessions(),
+    };
+    sample(&mut *source, gate, &jobs, &ended)
 }
 
 /// When the ops of a job are due, in an open loop.
@@ -172,7 +243,7 @@ fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
 }
 
 /// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
-fn panicked() -> JobLog {
+pub(super) fn panicked() -> JobLog {
     let failure = EngineError::new(ErrorClass::Other, "a job thread panicked (a bug in dbdyno)");
     JobLog { failure: Some(failure), ..JobLog::default() }
 }
@@ -239,7 +310,7 @@ fn run_job(
 }
 
 /// Tells the gate that the job ended, also when it panics.
-struct EndOnDrop<'a>(&'a Gate);
+pub(super) struct EndOnDrop<'a>(pub &'a Gate);
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {

@@ -1,13 +1,27 @@
 //! Latency histogram: mergeable, log-linear, three significant digits, in nanoseconds.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Largest latency kept apart: one hour, in ns.
 const MAX_NS: u64 = 3_600_000_000_000;
 
 /// A histogram of service times in ns (HDR, 3 significant digits, 1 ns to 1 h).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub struct LatencyHistogram(Histogram<u64>);
+
+impl From<Vec<(u64, u64)>> for LatencyHistogram {
+    fn from(buckets: Vec<(u64, u64)>) -> Self {
+        LatencyHistogram::from_buckets(&buckets)
+    }
+}
+
+impl From<LatencyHistogram> for Vec<(u64, u64)> {
+    fn from(histogram: LatencyHistogram) -> Self {
+        histogram.buckets()
+    }
+}
 
 impl Default for LatencyHistogram {
     fn default() -> Self {

@@ -31,7 +31,7 @@ pub use read::RunSummary;
 pub use transfer::{Counts, FORMAT_VERSION};
 pub use write::now;
 
-use crate::engine::keeper::is_url;
+use crate::engine::keeper::{Keeper, is_url};
 use crate::error::{Error, Result};
 
 /// Open results. Any number of processes may have them open; writers take turns.
@@ -139,6 +139,19 @@ impl Store {
     fn damaged(&self, what: String) -> Error {
         failure::damaged(&self.base.place(), &what)
     }
+}
+
+/// A session of our own in the database of results, whose schema is created if it is missing.
+///
+/// # Errors
+/// The results are in a file; otherwise as [`Store::open`].
+pub fn keeper(place: &Place) -> Result<Box<dyn Keeper>> {
+    let Some(url) = url_of(&place.path) else {
+        let what = "results in a file are seen by one machine only";
+        let advice = "keep them in a database: --results postgres://user@host/database";
+        return Err(Error::usage(failure::place(&place.path), what).advise(advice));
+    };
+    Server::open(url, place.password.as_ref(), Opening::Create).map(Server::into_keeper)
 }
 
 /// A results file and the files that the library may put beside it.

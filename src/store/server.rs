@@ -54,6 +54,11 @@ impl Server {
         })
     }
 
+    /// The session, for more than results.
+    pub(super) fn into_keeper(self) -> Box<dyn Keeper> {
+        self.keeper.into_inner()
+    }
+
     fn prepare(&self, opening: Opening) -> Answer<()> {
         let version = self.version()?;
         match (version, opening) {

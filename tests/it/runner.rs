@@ -116,6 +116,7 @@ fn run_probed(
         connect_timeout,
         interrupt: &interrupt,
         sessions: None,
+        workers: None,
     };
     let spec = TestSpec::closed(selection, jobs, 1);
     run_test(&context, &spec, probes, &mut |progress| watch(progress, &interrupt))
@@ -495,6 +496,7 @@ fn run_spec(spec: &TestSpec<'_>) -> TestResult {
         connect_timeout: CONNECT_TIMEOUT,
         interrupt: &interrupt,
         sessions: None,
+        workers: None,
     };
     measured(run_test(&context, spec, &mut |_| (Counters::default(), 0.0), &mut |_| ()))
 }

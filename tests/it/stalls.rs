@@ -63,6 +63,7 @@ impl Stand {
             connect_timeout: CONNECT_TIMEOUT,
             interrupt: &Interrupt::new(),
             sessions: None,
+            workers: None,
         };
         let stalled_us = Cell::new(None);
         let mut progress = |progress: Progress| {

@@ -74,7 +74,8 @@ fn measure(
     request::with_password(context, &requests[0], |first| {
         let second = Request { password: first.password.clone(), ..requests[1].clone() };
         let events = |event: Event<'_>| tell(console, &event);
-        let campaign = |request, plan| Campaign { catalog, request, plan, interrupt: &interrupt, events: &events };
+        let campaign =
+            |request, plan| Campaign { catalog, request, plan, interrupt: &interrupt, events: &events, workers: None };
         let sides = [campaign(first, &plans[0]), campaign(&second, &plans[1])];
         let trials = Trials { sides, margin: args.margin.0, most_s: args.max_duration.0, duet: args.duet };
         trials::run(&trials, store)

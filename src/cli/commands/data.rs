@@ -45,7 +45,8 @@ pub fn verify(context: &Context, args: &TargetArgs) -> Result<()> {
 fn verify_on(desk: &Desk<'_>, plan: &Plan, platform: &Platform) -> Result<usize> {
     let events = |event: Event<'_>| desk.console.show(&event);
     let Desk { catalog, request, interrupt, .. } = desk;
-    let plan = campaign::adapted(&Campaign { catalog, request, plan, interrupt, events: &events }, platform)?;
+    let plan =
+        campaign::adapted(&Campaign { catalog, request, plan, interrupt, events: &events, workers: None }, platform)?;
     let definition = campaign::standard_definition(&desk.catalog)?;
     let site = campaign::make_site(&desk.catalog, platform, &definition, &desk.label)?;
     let lock = Lock::take(&site)?;

@@ -23,3 +23,4 @@ pub mod server;
 pub mod show;
 pub mod show_suite;
 pub mod study;
+pub mod worker;

@@ -1,7 +1,8 @@
 //! `run`: the main job.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::campaign::{self, Campaign, Ended, Event, Request};
 use crate::catalog::Group;
@@ -12,12 +13,17 @@ use crate::cli::values::Listen;
 use crate::cli::{metrics_server, out, paths, request};
 use crate::engine;
 use crate::error::{Error, Kind, Result};
-use crate::model::{Plan, RunStatus, Status, Test};
+use crate::model::{Plan, RunStatus, Status, Target, Test};
 use crate::monitor::RunMetrics;
 use crate::plan;
 use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
+use crate::runner::Workers;
 use crate::store::{Store, url_of};
+use crate::workers::Crew;
+
+/// How long a test waits for its workers, unless somebody says otherwise.
+const WORKER_WAIT_S: f64 = 60.0;
 
 /// Runs a campaign and shows its results.
 ///
@@ -42,17 +48,30 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
     }
     let console = Console::new(context, format == "json").plain(args.plain);
     tell_beforehand(&console, &request, &plan);
+    let crew = crew(context, args, &request)?;
     let ended = request::with_password(context, &request, |request| {
         let events = |event: Event<'_>| {
             metrics.note(&event);
             console.show(&event);
         };
         let (catalog, plan, interrupt) = (&catalog, &plan, &interrupt);
-        campaign::run(&Campaign { catalog, request, plan, interrupt, events: &events }, &mut store)
+        let workers = crew.as_ref().map(|crew| crew as &Mutex<dyn Workers>);
+        campaign::run(&Campaign { catalog, request, plan, interrupt, events: &events, workers }, &mut store)
     });
     let told = console.finish();
     conclude(context, args, &store, ended?, (&format, catalog.groups()))?;
     told
+}
+
+/// The load machines that run the jobs, if there are some.
+fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<Mutex<Crew>>> {
+    let Some(count) = args.workers else { return Ok(None) };
+    let Target::Existing { engine, url } = &request.target else {
+        return Err(Error::usage("--workers", format!("{} is only seen by this machine", request.target.label()))
+            .advise("give the URL of an existing server"));
+    };
+    let wait = Duration::from_secs_f64(args.worker_wait.map_or(WORKER_WAIT_S, |wait| wait.0));
+    Crew::call(&context.place(), count, wait, (engine, Some(url))).map(|crew| Some(Mutex::new(crew)))
 }
 
 /// What becomes of the wishes otherwise than one might think: left out, other numbers of jobs, data that fits no cache.

@@ -45,7 +45,8 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     let (interrupt, console) = (interrupt()?, Console::new(context, true));
     let found = request::with_password(context, &request, |request| {
         let events = |event: Event<'_>| show(&console, &event);
-        let campaign = Campaign { catalog: &catalog, request, plan: &plan, interrupt: &interrupt, events: &events };
+        let campaign =
+            Campaign { catalog: &catalog, request, plan: &plan, interrupt: &interrupt, events: &events, workers: None };
         selftest::run(&campaign, &mut Store::in_memory()?)
     });
     console.finish()?;

@@ -164,7 +164,7 @@ fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<E
     let ended = request::with_password(context, request, |request| {
         let events = |event: Event<'_>| console.show(&event);
         let (plan, interrupt) = (&plan, &interrupt);
-        campaign::run(&Campaign { catalog, request, plan, interrupt, events: &events }, &mut store)
+        campaign::run(&Campaign { catalog, request, plan, interrupt, events: &events, workers: None }, &mut store)
     });
     console.finish()?;
     ended

@@ -1,0 +1,184 @@
+//! A test whose jobs run on several load machines, as the one that conducts it sees it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::assemble::Raw;
+use super::gate::Gate;
+use super::log::{Second, Times};
+use super::share::{Share, ShareLog};
+use crate::engine::EngineError;
+use crate::model::{TestResult, WorkerFigures};
+use crate::stats::summary::Quantiles;
+
+/// How often the workers are looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Load machines that run the jobs of a test.
+pub trait Workers: Send {
+    /// How many.
+    fn count(&self) -> u32;
+    /// Lays out the shares of a test, to be claimed.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    fn give(&mut self, shares: &[Share]) -> Result<(), EngineError>;
+    /// How far each share is.
+    ///
+    /// # Errors
+    /// A worker is lost, has failed, or did not come in time; or nothing can be learned.
+    fn look(&mut self) -> Result<Vec<Stage>, EngineError>;
+    /// Lets all begin together, soon; gives when, by our clock, after that moment.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    fn start(&mut self) -> Result<Instant, EngineError>;
+    /// No more slices.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    fn stop(&mut self) -> Result<(), EngineError>;
+    /// What each did.
+    ///
+    /// # Errors
+    /// If that cannot be read.
+    fn collect(&mut self) -> Result<Vec<ShareLog>, EngineError>;
+    /// Sessions of the database in which their jobs are.
+    fn sessions(&self) -> Vec<u32>;
+}
+
+/// How far a share is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Nobody has it, or its jobs connect.
+    Preparing,
+    /// All its jobs wait at their gate.
+    Ready,
+    /// All its jobs have what the window needs.
+    Satisfied,
+    /// Its jobs have ended, and it has told what they did.
+    Done,
+}
+
+pub(super) fn lock(workers: &Mutex<dyn Workers>) -> MutexGuard<'_, dyn Workers + 'static> {
+    workers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Stands for the workers at a gate of as many jobs, until all have ended: gives what they did.
+///
+/// # Errors
+/// Those of the workers; then the gate counts all of them as ended.
+pub(super) fn liaise(
+    workers: &Mutex<dyn Workers>,
+    shares: &[Share],
+    gate: &Gate,
+) -> Result<Vec<ShareLog>, EngineError> {
+    let mut liaison = Liaison { gate, seen: vec![Stage::Preparing; shares.len()], is_stopped: false };
+    let told = liaison.follow(workers, shares);
+    if told.is_err() && !liaison.is_stopped {
+        let _ = lock(workers).stop(); // those that are left; what failed says more
+    }
+    let ended = liaison.seen.iter().filter(|stage| **stage == Stage::Done).count();
+    (ended..shares.len()).for_each(|_| gate.ended());
+    told
+}
+
+struct Liaison<'a> {
+    gate: &'a Gate,
+    seen: Vec<Stage>,
+    is_stopped: bool,
+}
+
+impl Liaison<'_> {
+    fn follow(&mut self, workers: &Mutex<dyn Workers>, shares: &[Share]) -> Result<Vec<ShareLog>, EngineError> {
+        lock(workers).give(shares)?;
+        while self.seen.iter().any(|stage| *stage != Stage::Done) {
+            std::thread::sleep(LOOK);
+            if self.gate.is_stopped() && !self.is_stopped {
+                self.is_stopped = true;
+                lock(workers).stop()?;
+                if !self.gate.is_open() {
+                    return Ok(Vec::new());
+                }
+            }
+            let now = lock(workers).look()?;
+            now.into_iter().enumerate().for_each(|(at, stage)| self.advance(at, stage));
+        }
+        lock(workers).collect()
+    }
+
+    /// Tells the gate of every stage between the one that was seen last and this.
+    fn advance(&mut self, at: usize, stage: Stage) {
+        for next in [Stage::Ready, Stage::Satisfied, Stage::Done] {
+            if self.seen[at] < next && next <= stage {
+                match next {
+                    Stage::Ready => self.gate.arrived(),
+                    Stage::Satisfied => self.gate.satisfied(),
+                    _ => self.gate.ended(),
+                }
+                self.seen[at] = next;
+            }
+        }
+    }
+}
+
+/// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds count
+/// from the common start.
+pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, part: impl Fn(u32) -> usize) -> Vec<WorkerFigures> {
+    let figures = logs.iter().map(figures).collect();
+    let (mut jobs, mut seconds) = (Vec::new(), Vec::<Times>::new());
+    for log in logs {
+        let shift_s = log.late_s;
+        for (at, times) in log.seconds.iter().enumerate() {
+            if seconds.len() <= at {
+                seconds.push(Times::default());
+            }
+            seconds[at].merge(times);
+        }
+        for (job, mut done) in log.jobs {
+            done.slices
+                .iter_mut()
+                .for_each(|slice| (slice.start_s, slice.end_s) = (slice.start_s + shift_s, slice.end_s + shift_s));
+            jobs.push((job, done));
+        }
+    }
+    jobs.sort_by_key(|(job, _)| *job);
+    raw.jobs = jobs.into_iter().map(|(job, log)| (part(job), log)).collect();
+    raw.seconds = seconds.iter().map(Second::from).collect();
+    figures
+}
+
+/// What one worker did.
+fn figures(log: &ShareLog) -> WorkerFigures {
+    let mut service = crate::stats::LatencyHistogram::new();
+    log.jobs.iter().for_each(|(_, job)| service.merge(&job.times.service));
+    let slices = || log.jobs.iter().flat_map(|(_, job)| &job.slices);
+    let mut ops_by_second = vec![0.0; log.seconds.len()];
+    for slice in slices() {
+        let length_s = (slice.end_s - slice.start_s).max(1e-9);
+        for (at, ops) in ops_by_second.iter_mut().enumerate() {
+            let overlap_s = slice.end_s.min(at as f64 + 1.0) - slice.start_s.max(at as f64);
+            *ops += slice.tally.ops as f64 * overlap_s.max(0.0) / length_s;
+        }
+    }
+    WorkerFigures {
+        name: log.name.clone(),
+        jobs: log.jobs.len() as u32,
+        clock_offset_s: log.clock_offset_s,
+        round_trip_s: log.round_trip_s,
+        late_s: log.late_s,
+        ops: slices().filter(|slice| slice.counts).map(|slice| slice.tally.ops).sum(),
+        buckets: service.buckets(),
+        ops_by_second,
+        p99_us_by_second: log
+            .seconds
+            .iter()
+            .map(|times| Quantiles::of(&times.service).p99_ns.map(|ns| ns / 1e3))
+            .collect(),
+    }
+}
+
+/// The result with what each worker did.
+pub(super) fn told(result: TestResult, workers: Vec<WorkerFigures>) -> TestResult {
+    TestResult { workers, ..result }
+}

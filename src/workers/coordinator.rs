@@ -1,0 +1,168 @@
+//! Who conducts a run on several load machines.
+
+use std::time::{Duration, Instant};
+
+use super::{Clock, Step, Task, ask, unreadable};
+use crate::engine::keeper::{Datum, Keeper};
+use crate::engine::{EngineError, ErrorClass};
+use crate::error::Result;
+use crate::runner::{Share, ShareLog, Stage, Workers};
+use crate::store::Place;
+
+/// From the word to the common start: every worker has heard it by then.
+const LEAD_S: f64 = 0.5;
+/// A worker that is not heard of for so long is lost, whatever its connection looks like.
+const SILENT_S: f64 = 10.0;
+
+/// The load machines of a run.
+pub struct Crew {
+    keeper: Box<dyn Keeper>,
+    id: i64,
+    count: u32,
+    /// Number of the test.
+    turn: i64,
+    /// How long a share may lie unclaimed.
+    wait: Duration,
+    given_at: Instant,
+    clock: Clock,
+    engine: String,
+    url: Option<String>,
+    sessions: Vec<u32>,
+}
+
+impl Crew {
+    /// Calls for so many load machines through the database of results; they connect to the target of this engine and URL.
+    ///
+    /// # Errors
+    /// The results are in a file; the database cannot be reached or written.
+    pub fn call(place: &Place, count: u32, wait: Duration, (engine, url): (&str, Option<&str>)) -> Result<Crew> {
+        let mut keeper = super::opened(place)?;
+        let mut begin = || {
+            ask(keeper.as_mut(), "crew-clean", Vec::new())?;
+            let begun = ask(keeper.as_mut(), "crew-begin", vec![env!("CARGO_PKG_VERSION").into()])?;
+            let id = begun.first().and_then(|row| row.first()?.integer()).ok_or_else(|| unreadable("a number"))?;
+            Ok((id, Clock::compared(keeper.as_mut())?))
+        };
+        let (id, clock) = begin().map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
+        let (engine, url) = (engine.to_string(), url.map(str::to_string));
+        Ok(Crew {
+            keeper,
+            id,
+            count,
+            turn: 0,
+            wait,
+            given_at: Instant::now(),
+            clock,
+            engine,
+            url,
+            sessions: Vec::new(),
+        })
+    }
+
+    fn ask(&mut self, name: &str) -> Step<Vec<Vec<Datum>>> {
+        ask(self.keeper.as_mut(), name, vec![self.id.into(), self.turn.into()])
+    }
+
+    /// How far a share is, and what its worker told.
+    fn stage(&self, row: &[Datum]) -> Step<Stage> {
+        let text = |at: usize| row.get(at).and_then(Datum::text).unwrap_or_default();
+        let lives = row.get(3).and_then(Datum::integer) == Some(1);
+        let silent_s = row.get(4).and_then(Datum::real).unwrap_or(0.0);
+        let lost = |why: String| {
+            EngineError::new(ErrorClass::WorkerLost, format!("worker {} is lost: {why}", text(0)))
+                .advised("see how it ended; start it again")
+        };
+        let told = || format!("worker {}: {}", text(0), text(2));
+        match text(1) {
+            "done" => Ok(Stage::Done),
+            "failed" => Err(EngineError::new(ErrorClass::Other, told())),
+            "gone" => Err(lost(text(2).to_string())),
+            "open" => Ok(Stage::Preparing),
+            _ if !lives => Err(lost("its session has ended".into())),
+            _ if silent_s > SILENT_S => Err(lost(format!("nothing was heard of it for {SILENT_S} s"))),
+            "ready" => Ok(Stage::Ready),
+            "satisfied" => Ok(Stage::Satisfied),
+            _ => Ok(Stage::Preparing),
+        }
+    }
+
+    /// Says who did not come, once that was waited for.
+    fn check_all_came(&self, rows: &[Vec<Datum>]) -> Step<()> {
+        let missing = rows.iter().filter(|row| row.get(1).and_then(Datum::text) == Some("open")).count();
+        if missing == 0 || self.given_at.elapsed() < self.wait {
+            return Ok(());
+        }
+        let (came, all, wait_s) = (rows.len() - missing, rows.len(), self.wait.as_secs_f64());
+        Err(EngineError::new(ErrorClass::WorkerLost, format!("{came} of {all} workers came within {wait_s} s"))
+            .advised("start 'dbdyno worker URL' with the URL of these results on each load machine, or give a longer --worker-wait"))
+    }
+}
+
+impl Workers for Crew {
+    fn count(&self) -> u32 {
+        self.count
+    }
+
+    fn give(&mut self, shares: &[Share]) -> Step<()> {
+        self.turn += 1;
+        self.sessions.clear();
+        self.clock = Clock::compared(self.keeper.as_mut())?;
+        self.ask("crew-turn")?;
+        let task = |share: &Share| {
+            let task = Task { engine: self.engine.clone(), url: self.url.clone(), share: share.clone() };
+            serde_json::to_string(&task).map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))
+        };
+        let row = |(position, share): (i64, &Share)| {
+            Ok(vec![self.id.into(), self.turn.into(), position.into(), task(share)?.into()])
+        };
+        let rows = (1..).zip(shares).map(row).collect::<Step<Vec<_>>>()?;
+        let sql = self.keeper.words("crew-share", &[])?;
+        self.keeper.run(&sql, &rows)?;
+        self.given_at = Instant::now();
+        Ok(())
+    }
+
+    fn look(&mut self) -> Step<Vec<Stage>> {
+        let rows = self.ask("crew-look")?;
+        self.check_all_came(&rows)?;
+        let stages = rows.iter().map(|row| self.stage(row)).collect::<Step<Vec<_>>>()?;
+        if self.sessions.is_empty() && stages.iter().all(|stage| *stage == Stage::Ready) {
+            let told = rows.iter().filter_map(|row| serde_json::from_str::<Vec<u32>>(row.get(2)?.text()?).ok());
+            self.sessions = told.flatten().collect();
+        }
+        Ok(stages)
+    }
+
+    fn start(&mut self) -> Step<Instant> {
+        let told = ask(self.keeper.as_mut(), "crew-start", vec![self.id.into(), LEAD_S.into()])?;
+        let start_s = told.first().and_then(|row| row.first()?.real()).ok_or_else(|| unreadable("a start"))?;
+        let start = self.clock.moment(start_s);
+        std::thread::sleep(start.saturating_duration_since(Instant::now()));
+        Ok(start)
+    }
+
+    fn stop(&mut self) -> Step<()> {
+        let sql = self.keeper.words("crew-stop", &[])?;
+        self.keeper.run(&sql, &[vec![self.id.into()]]).map(drop)
+    }
+
+    fn collect(&mut self) -> Step<Vec<ShareLog>> {
+        let rows = self.ask("crew-logs")?;
+        let log = |row: &Vec<Datum>| serde_json::from_str(row.first()?.text()?).ok();
+        let logs: Option<Vec<ShareLog>> = rows.iter().map(log).collect();
+        self.ask("crew-forget")?;
+        logs.ok_or_else(|| unreadable("what a worker did"))
+    }
+
+    fn sessions(&self) -> Vec<u32> {
+        self.sessions.clone()
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        let end = self.keeper.words("crew-end", &[]);
+        // Rows that stay are those of a run that is gone: the next one takes them away.
+        let _ = end.and_then(|sql| self.keeper.run(&sql, &[vec![self.id.into()]]));
+    }
+}

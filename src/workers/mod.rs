@@ -1,0 +1,96 @@
+//! Several load machines, with a database of results between them: whoever conducts a run lays out shares there ([`Crew`]), each
+//! load machine claims one ([`serve`]). There is no protocol of ours: all of it is rows, which live as long as the run.
+
+mod coordinator;
+mod worker;
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::keeper::{Datum, Keeper};
+use crate::engine::{EngineError, ErrorClass};
+use crate::error::Result;
+use crate::runner::Share;
+use crate::store::{self, Place};
+
+pub use coordinator::Crew;
+pub use worker::{Orders, serve};
+
+/// Round trips by which a clock is compared.
+const ROUND_TRIPS: u32 = 20;
+
+type Step<T> = std::result::Result<T, EngineError>;
+
+/// What a load machine claims.
+#[derive(Serialize, Deserialize)]
+struct Task {
+    /// Registry name and URL of the target; the password is each machine's own.
+    engine: String,
+    url: Option<String>,
+    share: Share,
+}
+
+/// The rows of a statement by its name.
+fn ask(keeper: &mut dyn Keeper, name: &str, binds: Vec<Datum>) -> Step<Vec<Vec<Datum>>> {
+    let sql = keeper.words(name, &[])?;
+    keeper.run(&sql, &[binds])
+}
+
+/// A session with the tables that load machines need.
+fn opened(place: &Place) -> Result<Box<dyn Keeper>> {
+    let mut keeper = store::keeper(place)?;
+    let make = |keeper: &mut dyn Keeper| {
+        let told = ask(keeper, "crew-is-there", Vec::new())?;
+        if told.first().and_then(|row| row.first()?.integer()) == Some(1) {
+            return Ok(());
+        }
+        let tables = keeper.words("crew-tables", &[])?;
+        keeper.execute(&tables)
+    };
+    make(keeper.as_mut()).map_err(|error: EngineError| error.at(place.path.display().to_string()))?;
+    Ok(keeper)
+}
+
+fn unreadable(what: &str) -> EngineError {
+    EngineError::new(ErrorClass::Other, format!("the database holds {what} that cannot be read"))
+        .advised("use the same dbdyno everywhere")
+}
+
+/// Our clock and that of the database.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    /// A moment by our steady clock, and by the clock of the database in s since 1970.
+    at: Instant,
+    server_s: f64,
+    /// Clock of the database less ours that tells the time of day.
+    offset_s: f64,
+    round_trip_s: f64,
+}
+
+impl Clock {
+    /// Compares by the fastest of some round trips: its middle is known best.
+    fn compared(keeper: &mut dyn Keeper) -> Step<Clock> {
+        let mut best: Option<Clock> = None;
+        for _ in 0..ROUND_TRIPS {
+            let (at, wall) = (Instant::now(), SystemTime::now());
+            let told = ask(keeper, "now", Vec::new())?;
+            let round_trip_s = at.elapsed().as_secs_f64();
+            let server_s = told.first().and_then(|row| row.first()?.real()).ok_or_else(|| unreadable("a time"))?;
+            let wall_s = wall.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64()) + round_trip_s / 2.0;
+            let at = at + Duration::from_secs_f64(round_trip_s / 2.0);
+            let clock = Clock { at, server_s, offset_s: server_s - wall_s, round_trip_s };
+            if best.is_none_or(|best| round_trip_s < best.round_trip_s) {
+                best = Some(clock);
+            }
+        }
+        best.ok_or_else(|| unreadable("no time"))
+    }
+
+    /// When it is so late by the clock of the database.
+    fn moment(&self, server_s: f64) -> Instant {
+        let after_s = server_s - self.server_s;
+        let by = Duration::from_secs_f64(after_s.abs().min(1e6));
+        if after_s >= 0.0 { self.at + by } else { self.at.checked_sub(by).unwrap_or(self.at) }
+    }
+}

@@ -1,0 +1,192 @@
+//! A load machine: claims shares of tests and runs them.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Clock, Step, Task, ask};
+use crate::engine::keeper::{Datum, Keeper};
+use crate::engine::{self, Access, ConnectTo, Database, EngineError, ErrorClass};
+use crate::error::Result;
+use crate::model::Target;
+use crate::runner::{Foreman, Interrupt, Share, ShareLog, run_share};
+use crate::store::Place;
+
+/// How often somebody who has nothing to do asks for a share.
+const ASKING: Duration = Duration::from_millis(200);
+/// How often somebody who waits for the start looks.
+const LISTENING: Duration = Duration::from_millis(50);
+/// How often the database hears of us.
+const HEARD: Duration = Duration::from_secs(1);
+
+/// What a worker is told when it is started.
+pub struct Orders<'a> {
+    pub place: &'a Place,
+    /// Host and process.
+    pub name: String,
+    /// It ends after so long without a share; none = it goes on until it is interrupted.
+    pub idle: Option<Duration>,
+    pub interrupt: &'a Interrupt,
+    /// Told of each share, and of what went wrong.
+    pub tell: &'a dyn Fn(&str),
+}
+
+/// Claims and runs shares until it is interrupted, or nothing was there to do for long enough.
+///
+/// # Errors
+/// The results are in a file, or the database cannot be reached at first; later it is tried again.
+pub fn serve(orders: &Orders<'_>) -> Result<()> {
+    let mut keeper = Some(opened(orders)?);
+    let mut target = Opened::default();
+    let mut busy_at = Instant::now();
+    while !orders.interrupt.is_set() && orders.idle.is_none_or(|idle| busy_at.elapsed() < idle) {
+        let Some(open) = keeper.take() else {
+            std::thread::sleep(HEARD);
+            keeper = opened(orders).ok();
+            continue;
+        };
+        match one(orders, open, &mut target) {
+            Ok((open, was_busy)) => {
+                keeper = Some(open);
+                if was_busy {
+                    busy_at = Instant::now();
+                } else {
+                    std::thread::sleep(ASKING);
+                }
+            }
+            Err(error) => (orders.tell)(&error.at(orders.place.path.display().to_string()).to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// A session whose end shows that we are gone.
+fn opened(orders: &Orders<'_>) -> Result<Box<dyn Keeper>> {
+    let mut keeper = super::opened(orders.place)?;
+    let held = ask(keeper.as_mut(), "worker-hold", Vec::new());
+    held.map_err(|error| error.at(orders.place.path.display().to_string()))?;
+    Ok(keeper)
+}
+
+/// Claims a share and runs it; gives the session back, and whether there was one.
+fn one(orders: &Orders<'_>, mut keeper: Box<dyn Keeper>, target: &mut Opened) -> Step<(Box<dyn Keeper>, bool)> {
+    let me = vec![orders.name.as_str().into(), env!("CARGO_PKG_VERSION").into()];
+    let claimed = ask(keeper.as_mut(), "worker-claim", me)?;
+    let Some(row) = claimed.into_iter().next() else { return Ok((keeper, false)) };
+    let task = row.get(3).and_then(Datum::text).and_then(|text| serde_json::from_str::<Task>(text).ok());
+    let clock = Clock::compared(keeper.as_mut())?;
+    let key = row[..3].to_vec();
+    let board = Board { keeper: Mutex::new((keeper, Instant::now())), key, clock, interrupt: orders.interrupt };
+    let done = task.ok_or_else(|| super::unreadable("a share")).and_then(|task| {
+        (orders.tell)(&format!(
+            "jobs {}: {} of {}",
+            row[1].integer().unwrap_or_default(),
+            task.share.jobs.len(),
+            task.share.of_jobs
+        ));
+        board.run(target.database(&task)?, &task.share)
+    });
+    match done {
+        Ok(log) => {
+            let log = ShareLog { name: orders.name.clone(), ..log };
+            let text =
+                serde_json::to_string(&log).map_err(|error| EngineError::new(ErrorClass::Other, error.to_string()))?;
+            board.tell("done", None, Some(text))?;
+        }
+        // Whoever is interrupted is lost to the test, as if it had been killed.
+        Err(error) if orders.interrupt.is_set() => board.tell("gone", Some(format!("interrupted ({error})")), None)?,
+        Err(error) => {
+            (orders.tell)(&error.message);
+            board.tell("failed", Some(error.message), None)?;
+        }
+    }
+    let (keeper, _) = board.keeper.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok((keeper, true))
+}
+
+/// The target that was opened last.
+#[derive(Default)]
+struct Opened(Option<(String, Option<String>, Box<dyn Database>)>);
+
+impl Opened {
+    fn database(&mut self, task: &Task) -> Step<&dyn Database> {
+        let is_it = self.0.as_ref().is_some_and(|(engine, url, _)| (engine, url) == (&task.engine, &task.url));
+        if !is_it {
+            self.0 = None;
+        }
+        let opened = match self.0.take() {
+            Some(opened) => opened,
+            None => (task.engine.clone(), task.url.clone(), open(task)?),
+        };
+        Ok(self.0.insert(opened).2.as_ref())
+    }
+}
+
+fn open(task: &Task) -> Step<Box<dyn Database>> {
+    let lacking = || EngineError::new(ErrorClass::Other, format!("this build has no engine '{}'", task.engine));
+    let engine = engine::find(&task.engine).ok_or_else(lacking)?;
+    let target = Target::Existing { engine: task.engine.clone(), url: task.url.clone().unwrap_or_default() };
+    let to = ConnectTo { target, file: None, url: task.url.clone(), password: None, settings: Default::default() };
+    engine.open(&to, Access::Provision)
+}
+
+/// Where a share's worker and whoever conducts the run tell one another how far they are.
+struct Board<'a> {
+    /// When the database heard of us last.
+    keeper: Mutex<(Box<dyn Keeper>, Instant)>,
+    /// Crew, turn, position.
+    key: Vec<Datum>,
+    clock: Clock,
+    interrupt: &'a Interrupt,
+}
+
+impl Board<'_> {
+    fn run(&self, database: &dyn Database, share: &Share) -> Step<ShareLog> {
+        let log = run_share(database, share, self)?;
+        Ok(ShareLog { clock_offset_s: self.clock.offset_s, round_trip_s: self.clock.round_trip_s, ..log })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Box<dyn Keeper>, Instant)> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, stage: &str, told: Option<String>, log: Option<String>) -> Step<()> {
+        let binds = [self.key.clone(), vec![stage.into(), told.into(), log.into()]].concat();
+        ask(self.lock().0.as_mut(), "worker-tell", binds).map(drop)
+    }
+
+    /// Start and whether the test is stopped; nothing if it is off, or nobody can be asked.
+    fn look(&self) -> Option<(Option<f64>, bool)> {
+        let mut guard = self.lock();
+        let (keeper, heard_at) = &mut *guard;
+        if heard_at.elapsed() >= HEARD {
+            ask(keeper.as_mut(), "worker-seen", self.key.clone()).ok()?;
+            *heard_at = Instant::now();
+        }
+        let rows = ask(keeper.as_mut(), "worker-look", self.key[..2].to_vec()).ok()?;
+        let row = rows.first()?;
+        Some((row.first()?.real(), row.get(1)?.integer() != Some(0)))
+    }
+}
+
+impl Foreman for Board<'_> {
+    fn start(&self, sessions: &[u32]) -> Option<Instant> {
+        self.tell("ready", serde_json::to_string(sessions).ok(), None).ok()?;
+        loop {
+            match self.look()? {
+                _ if self.interrupt.is_set() => return None,
+                (_, true) => return None,
+                (Some(start_s), false) => return Some(self.clock.moment(start_s)),
+                (None, false) => std::thread::sleep(LISTENING),
+            }
+        }
+    }
+
+    fn satisfied(&self) {
+        // If it cannot be told, the next look shows that.
+        let _ = self.tell("satisfied", None, None);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.is_set() || self.look().is_none_or(|(_, is_stopped)| is_stopped)
+    }
+}
