@@ -68,6 +68,7 @@ pub(crate) fn result() -> TestResult {
         waits: None,
         profiles: Default::default(),
         server_log: None,
+        workers: Vec::new(),
         explained: None,
         first_error: None,
         facts: [("small_rows".to_string(), 32_000.0)].into(),

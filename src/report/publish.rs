@@ -152,16 +152,25 @@ fn without_words(test: &Test, removed: &mut Vec<String>) -> Test {
         ("statements and I/O by name", !std::mem::take(&mut bare.profiles).is_empty()),
         ("messages of failures", silence(&mut bare.verdict.reasons)),
         ("why something could not be seen", forget_why(&mut bare)),
+        ("names of load machines", forget_machines(&mut bare)),
     ];
     removed.extend(words.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_string()));
     bare.into()
 }
 
+/// Load machines are numbered instead; true if there were some.
+fn forget_machines(test: &mut TestResult) -> bool {
+    (1..).zip(&mut test.workers).for_each(|(number, worker)| worker.name = format!("worker {number}"));
+    !test.workers.is_empty()
+}
+
 /// A failure is told without the server's words; true if there was one.
 fn silence(reasons: &mut [Reason]) -> bool {
     let mut found = false;
-    for reason in reasons.iter_mut().filter(|reason| reason.code == ReasonCode::Failed) {
-        *reason = Reason::new(reason.status, ReasonCode::Failed, Sentence::new("the test ended in an error"));
+    for reason in
+        reasons.iter_mut().filter(|reason| [ReasonCode::Failed, ReasonCode::WorkerLost].contains(&reason.code))
+    {
+        *reason = Reason::new(reason.status, reason.code.clone(), Sentence::new("the test ended in an error"));
         found = true;
     }
     found

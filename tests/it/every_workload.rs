@@ -326,7 +326,8 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
         command: "every workload".into(),
     };
     let interrupt = Interrupt::new();
-    let campaign = Campaign { catalog, request: &request, plan, interrupt: &interrupt, events: &|_: Event<'_>| {} };
+    let campaign =
+        Campaign { catalog, request: &request, plan, interrupt: &interrupt, events: &|_: Event<'_>| {}, workers: None };
     let ended = campaign::run(&campaign, &mut store).unwrap();
     store.tests(ended.run_id).unwrap().iter().filter_map(|test| test.measured().cloned()).collect()
 }

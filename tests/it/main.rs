@@ -74,3 +74,4 @@ mod ttc;
 mod verify;
 mod waits;
 mod workbook;
+mod workers;
