@@ -82,6 +82,7 @@ fn measure(
     sessions: Option<&Mutex<dyn SessionSource>>,
 ) -> Result<Done> {
     let context = TestContext {
+        workers: None,
         database,
         facts: &lab.loaded.facts_for(&[]),
         rows: RowFunction { table_rows: table_rows("small", LOOKUP_GB), seed: SEED },
