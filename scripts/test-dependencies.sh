@@ -68,6 +68,8 @@ have_mariadb() {
 
 # The core packages hold the programs without a service that would be started.
 have_mariadb || install "MariaDB server's mariadbd or mariadb-install-db" mariadb-server-core mariadb-client-core
+# Galera, for private clusters.
+[ -e /usr/lib/galera/libgalera_smm.so ] || install "Galera's libgalera_smm.so" galera-4
 # MyRocks: its package wants the service mariadb-server, which must not run here; the library itself does not.
 plugins=$(PATH=$PATH:/usr/sbin mariadbd --no-defaults --verbose --help 2>/dev/null | awk '$1 == "plugin-dir" { print $2 }')
 have_rocksdb() { [ -z "$plugins" ] || [ -e "$plugins/ha_rocksdb.so" ]; }

@@ -11,16 +11,22 @@ select version() as version
 -- name: counters.transactions
 -- A statement that commits itself is a transaction. InnoDB counts them only where innodb_monitor_enable says so, which it
 -- does on private servers; the status Handler_commit would count the statements within a transaction too. MyRocks (org lsm)
--- counts the writes of its transactions: one each, none of those that only read.
+-- counts the writes of its transactions: one each, none of those that only read. A node of Galera counts the transactions of
+-- others that it applies, too: of those that write its own are taken.
 select (select coalesce(sum(variable_value), 0) from information_schema.global_status
          where variable_name in ('ROCKSDB_WRITE_SELF', 'ROCKSDB_WRITE_OTHER')) +
-  sum(case when name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and counted then count end) as commits,
+  sum(case when name = 'trx_rw_commits' and counted and galera is not null then galera
+           when name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits') and counted then count end) as commits,
   sum(case when name = 'trx_rollbacks' and counted then count end) as rollbacks,
   sum(case when name = 'log_checkpoints' and counted then count end) as checkpoints
 from (select name, count, (select count(*) from information_schema.innodb_metrics
                             where enabled and name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits')) = 3 as counted
         from information_schema.innodb_metrics
-       where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits', 'trx_rollbacks', 'log_checkpoints')) as metrics
+       where name in ('trx_rw_commits', 'trx_ro_commits', 'trx_nl_ro_commits', 'trx_rollbacks', 'log_checkpoints')) as metrics,
+  (select max(case variable_name when 'WSREP_LOCAL_COMMITS' then variable_value end) as galera
+     from information_schema.global_status
+    where variable_name = 'WSREP_LOCAL_COMMITS'
+      and 'ON' = (select variable_value from information_schema.global_status where variable_name = 'WSREP_CONNECTED')) as cluster
 
 -- name: counters.rows
 -- of all tables, whatever their schema. A look-up in an index is one Handler_read_key; rows_read counts rows that were
@@ -94,6 +100,18 @@ where variable_name in ('ROCKSDB_BYTES_WRITTEN', 'ROCKSDB_FLUSH_WRITE_BYTES', 'R
   'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_STALL_MICROS', 'ROCKSDB_STALL_TOTAL_STOPS', 'ROCKSDB_STALL_TOTAL_SLOWDOWNS',
   'ROCKSDB_BLOOM_FILTER_USEFUL', 'ROCKSDB_BLOCK_CACHE_HIT', 'ROCKSDB_BLOCK_CACHE_MISS', 'ROCKSDB_MEMTABLE_HIT',
   'ROCKSDB_ROWS_READ', 'ROCKSDB_ROWS_INSERTED', 'ROCKSDB_ROWS_UPDATED', 'ROCKSDB_ROWS_DELETED')
+
+-- name: counters.galera
+-- of a node of a Galera cluster only: how long writers were held up until all nodes had applied what was sent, transactions
+-- that failed because another node was first (at their commit, or while they ran), and what was sent to the others
+select max(case variable_name when 'WSREP_FLOW_CONTROL_PAUSED_NS' then variable_value / 1000000000 end) as flow_control_paused_s,
+  max(case variable_name when 'WSREP_LOCAL_CERT_FAILURES' then variable_value end) as cert_failures,
+  max(case variable_name when 'WSREP_LOCAL_BF_ABORTS' then variable_value end) as brute_force_aborts,
+  max(case variable_name when 'WSREP_REPLICATED_BYTES' then variable_value end) as replicated_bytes
+from information_schema.global_status
+where variable_name in ('WSREP_FLOW_CONTROL_PAUSED_NS', 'WSREP_LOCAL_CERT_FAILURES', 'WSREP_LOCAL_BF_ABORTS',
+    'WSREP_REPLICATED_BYTES')
+  and 'ON' = (select variable_value from information_schema.global_status where variable_name = 'WSREP_CONNECTED')
 
 -- name: counters.durability
 -- A gauge: 1 if a commit waits until the log is on durable storage. With a binary log InnoDB syncs when a transaction is

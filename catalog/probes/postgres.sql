@@ -62,7 +62,7 @@ from pg_stat_checkpointer c, pg_stat_bgwriter b,
 
 -- name: counters.wal
 -- before 14 only the position in the log is known
-select pg_current_wal_lsn() - '0/0'::pg_lsn as wal_bytes
+select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0'::pg_lsn as wal_bytes
 
 -- name: counters.wal
 -- from: 14
@@ -85,9 +85,16 @@ from pg_stat_wal w,
 
 -- name: counters.debt
 -- gauges of what is put off: log since the last checkpoint began, and dead rows of our own tables, which a vacuum removes
-select pg_current_wal_lsn() - (pg_control_checkpoint()).redo_lsn as debt_log_bytes,
+select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end
+    - (pg_control_checkpoint()).redo_lsn as debt_log_bytes,
   (select sum(pg_stat_get_dead_tuples(c.oid)) from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where n.nspname = 'dbdyno' and c.relkind = 'r') as debt_dead_rows
+
+-- name: counters.replication
+-- a gauge of a standby: how far what it shows is behind the primary
+select case when pg_is_in_recovery() then
+    case when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() then 0
+      else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) end end as replication_lag_s
 
 -- name: pay.work
 -- statements that do what is put off; a checkpoint takes a superuser, from version 15 on a member of pg_checkpoint

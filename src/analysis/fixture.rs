@@ -52,6 +52,7 @@ pub(crate) fn result() -> TestResult {
         open: None,
         beside: None,
         latency_stride: 1,
+        node_figures: Vec::new(),
         job_figures: vec![job(1), job(2)],
         parts: vec![],
         series: (1..=12).map(second).collect(),

@@ -20,6 +20,7 @@ pub mod lasting;
 pub mod layers;
 pub mod limiter;
 pub mod littles_law;
+pub mod nodes;
 pub mod noise;
 pub mod parts;
 pub mod price;

@@ -240,6 +240,7 @@ mod tests {
             ramp: Ramp::Fixed(vec![1]),
             looping: Loop::Closed,
             window: Window::time(1.0, 2.0),
+            nodes: None,
             repeat: 1,
             hash: String::new(),
         }

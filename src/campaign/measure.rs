@@ -13,8 +13,8 @@ use super::take::{Taken, Taking};
 use super::{Event, Sink};
 use crate::analysis::promise::{Trial, next_offer};
 use crate::analysis::{self, JudgeContext, durability, lasting};
-use crate::engine::Database;
-use crate::error::{Error, Kind, Result};
+use crate::engine::{Database, ErrorClass};
+use crate::error::{Error, Result};
 use crate::host::processors;
 use crate::model::rows::RowFunction;
 use crate::model::{
@@ -283,8 +283,15 @@ impl Measuring<'_> {
                 Ok((None, Step::Stop(RunStatus::Interrupted)))
             }
             Outcome::Failed(error) => {
+                let code = match error.class {
+                    ErrorClass::WorkerLost => ReasonCode::WorkerLost,
+                    ErrorClass::Lost | ErrorClass::Unreachable if !self.database.nodes().is_empty() => {
+                        ReasonCode::NodeLost
+                    }
+                    _ => ReasonCode::Failed,
+                };
                 let error = error.at(spec.selection.workload.id.clone());
-                Ok((None, self.failed(spec, started_at, &error, store)?))
+                Ok((None, self.ended(spec, started_at, (&error, code), store)?))
             }
         }
     }
@@ -300,8 +307,6 @@ impl Measuring<'_> {
 
     fn judged(&self, mut result: TestResult, selection: &Selection, clock_step_s: f64) -> TestResult {
         (result.server_start, result.load) = (self.leg.server_start, self.leg.load);
-        // Fewer jobs than nodes are on as many of them.
-        result.nodes = u32::try_from(self.database.nodes().len()).map_or(1, |nodes| nodes.min(result.jobs).max(1));
         analysis::fill(&mut result);
         analysis::keep_threads(&mut result, selection.workload.threads.as_ref());
         let context = JudgeContext {
@@ -321,6 +326,7 @@ impl Measuring<'_> {
         reasons.extend(analysis::parts::judge(&result, &selection.parts, &self.plan.engine));
         reasons.extend(self.is_duet.then(analysis::trials::of_duet));
         reasons.extend(self.unconfirmed.clone());
+        reasons.extend(analysis::nodes::judge(&result, !self.database.server_pids().is_empty()));
         let device_per_s = self.device_per_s(&result);
         reasons.extend(device_per_s.and_then(|per_s| durability::judge(&result, &reasons, per_s)));
         result.verdict = Verdict::from_reasons(reasons);
@@ -365,8 +371,19 @@ impl Measuring<'_> {
         error: &Error,
         store: &mut Store,
     ) -> Result<Step> {
+        self.ended(spec, started_at, (error, ReasonCode::Failed), store)
+    }
+
+    /// The same, for this reason.
+    fn ended(
+        &self,
+        spec: &TestSpec<'_>,
+        started_at: String,
+        (error, code): (&Error, ReasonCode),
+        store: &mut Store,
+    ) -> Result<Step> {
         let (server_start, load) = (self.leg.server_start, self.leg.load);
-        let result = TestResult { server_start, load, ..failed_test(spec, started_at, error) };
+        let result = TestResult { server_start, load, ..failed_test(spec, started_at, (error, code)) };
         store.save_test(self.run_id, &result)?;
         (self.events)(Event::TestFailed { selection: spec.selection, jobs: spec.jobs, error });
         let answers = self.database.session().is_ok();
@@ -396,8 +413,7 @@ fn until_undisturbed(
 }
 
 /// The record of a test that failed with `error`.
-fn failed_test(spec: &TestSpec<'_>, started_at: String, error: &Error) -> TestResult {
-    let code = if error.kind == Kind::WorkerLost { ReasonCode::WorkerLost } else { ReasonCode::Failed };
+fn failed_test(spec: &TestSpec<'_>, started_at: String, (error, code): (&Error, ReasonCode)) -> TestResult {
     let reason = Reason::new(Status::Invalid, code, Sentence::quoted(error.to_string()));
     TestResult {
         verdict: Verdict::from_reasons(vec![reason]),

@@ -14,6 +14,7 @@ mod duet;
 mod evict;
 mod explain;
 pub mod measure;
+mod nodes;
 pub mod overhead;
 pub mod platform;
 mod prepare;

@@ -59,6 +59,7 @@ pub(super) fn own_loop() -> Option<OwnLoop> {
         facts: &Facts::new(),
         rows: RowFunction { table_rows: 8000, seed: 1 },
         wire: selection.wire,
+        node: None,
     };
     let mut tail = Tail::default();
     database.run_job(&order, &mut tail).ok()?;
@@ -146,6 +147,7 @@ pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
         ramp: Ramp::Fixed(vec![1]),
         looping: Loop::Closed,
         window: Window::time(0.5, duration_s),
+        nodes: None,
         repeat: 1,
         hash: String::new(),
     }

@@ -44,6 +44,7 @@ impl Platform {
     pub fn open(request: &Request, plan: Option<&Plan>, access: Access, events: &Sink<'_>) -> Result<Platform> {
         let engine = request.engine()?;
         request.check_host_metrics()?;
+        request.check_cluster()?;
         let mut to = ConnectTo {
             target: request.target.clone(),
             file: None,
@@ -117,7 +118,7 @@ impl Platform {
 
     /// The settings that a private server was opened with; none of any other platform.
     pub fn server_settings(&self) -> Option<&BTreeMap<String, String>> {
-        self.server.as_ref().map(|_| &self.to.settings)
+        self.server.as_ref().filter(|server| !server.is_cluster()).map(|_| &self.to.settings)
     }
 
     /// Whether the log of the private server may lie in memory for a while: so many bytes, and none that anybody wants to keep.
@@ -192,15 +193,20 @@ fn start_server(
     (settings, needs_port): (&BTreeMap<String, String>, bool),
     events: &Sink<'_>,
 ) -> Result<PrivateServer> {
-    let Target::Private { engine, data_dir, server_bin, port } = &request.target else {
+    let Target::Private { engine, data_dir, server_bin, port, cluster } = &request.target else {
         return Err(Error::usage("TARGET", "is not a private server"));
     };
-    events(Event::Step(&format!("starting a private {engine} server in {}", data_dir.display())));
+    let what = match cluster {
+        Some(cluster) => format!("cluster {} of {} nodes", cluster.name, cluster.nodes),
+        None => format!("{engine} server"),
+    };
+    events(Event::Step(&format!("starting a private {what} in {}", data_dir.display())));
     let options = StartOptions {
         data_dir: data_dir.clone(),
         server_bin: server_bin.clone(),
         port: port.or_else(|| needs_port.then(server::free_port).flatten()),
         settings: settings.clone(),
+        cluster: cluster.clone(),
     };
     let server = server::start(engine, &options)?;
     if request.keep == Keep::Yes {
@@ -228,7 +234,7 @@ fn close_server(server: PrivateServer, keep: Keep, events: &Sink<'_>) -> Result<
 pub fn is_there(target: &Target) -> bool {
     match target {
         Target::Existing { .. } => true,
-        Target::Private { engine, data_dir, .. } => server::is_there(engine, data_dir),
+        Target::Private { data_dir, .. } => server::is_there(target.home(), data_dir),
         Target::Embedded { engine, data_dir } => EmbeddedFile::path(data_dir, engine).exists(),
     }
 }
@@ -250,7 +256,7 @@ impl EmbeddedFile {
     fn claim(data_dir: &Path, engine: &str, access: Access) -> Result<EmbeddedFile> {
         let path = EmbeddedFile::path(data_dir, engine);
         let lock = match access {
-            Access::Inspect | Access::Watch => None,
+            Access::Inspect | Access::Watch | Access::Follow => None,
             Access::Provision => Some(Lock::take(data_dir, engine)?),
         };
         if lock.as_ref().is_some_and(Lock::is_of_dead_run) {
@@ -350,7 +356,7 @@ impl Lock {
 /// If it is in use, or a file cannot be removed.
 pub fn remove_private(target: &Target) -> Result<Option<PathBuf>> {
     match target {
-        Target::Private { engine, data_dir, .. } => server::remove(engine, data_dir),
+        Target::Private { data_dir, .. } => server::remove(target.home(), data_dir),
         Target::Embedded { engine, data_dir } if data_dir.exists() => {
             let file = EmbeddedFile::claim(data_dir, engine, Access::Provision)?;
             let removed = file.existed.then(|| file.path.clone());

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::host;
 use crate::model::{Counters, Disclosure, Seen, ThreadTime};
 use crate::probe::{
-    self, DeviceTimes, ProbeContext, ProbeSet, ProfileReading, RemoteHost, SESSION_COUNTS, Sessions, SqlProbe, Whose,
+    self, DeviceTimes, NodesProbe, ProbeContext, ProbeSet, ProfileReading, RemoteHost, SESSION_COUNTS, Sessions,
+    SqlProbe, Whose,
 };
 use crate::runner::{IoCounts, Reading, SessionSource};
 use crate::sql::{Block, statement};
@@ -118,12 +119,19 @@ impl<'a> Probing<'a> {
     /// If no session can be opened.
     pub fn attach(&mut self, platform: &Platform, catalog: &Catalog, is_sampled: bool) -> Result<()> {
         let database = platform.database.as_ref();
-        let session = database.session().map_err(|error| error.at(platform.label()))?;
+        let mut sessions = database.node_sessions().map_err(|error| error.at(platform.label()))?;
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         let counting = blocks.iter().find(|block| block.name == SESSION_COUNTS);
         counting.iter().for_each(|block| database.count_jobs_by(statement(&block.text)));
-        self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
-        if is_sampled {
+        let is_cluster = sessions.len() > 1;
+        if is_cluster {
+            let probe = |(name, session)| (name, SqlProbe::new(session, &blocks));
+            self.probes.push(Box::new(NodesProbe::new(sessions.into_iter().map(probe).collect())));
+            self.failures.tell("sessions: they are not sampled on several nodes");
+        } else if let Some((_, session)) = sessions.pop() {
+            self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
+        }
+        if is_sampled && !is_cluster {
             let sampler = Sampler::open(database, &blocks).map_err(|error| error.at(platform.label()))?;
             self.sampler = sampler.map(|sampler| Arc::new(Mutex::new(sampler)));
         }

@@ -108,6 +108,20 @@ impl Request {
         }
     }
 
+    /// Refuses to keep a private cluster.
+    ///
+    /// # Errors
+    /// Of usage.
+    pub fn check_cluster(&self) -> Result<()> {
+        match &self.target {
+            Target::Private { cluster: Some(_), .. } if self.keep == Keep::Yes => {
+                Err(Error::usage("--keep", format!("a {} cannot be kept", self.target.label()))
+                    .advise("leave --keep out: it is made, measured and removed"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses repositories that the engine has not.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::platform::Platform;
 use super::prepare::prepared;
 use super::probing::Probing;
 use super::schedule::{self, Leg};
-use super::{Event, Request, Sink, overhead, repositories};
+use super::{Event, Request, Sink, nodes, overhead, repositories};
 use crate::catalog::Catalog;
 use crate::dataset::{self, Definition, LoadEvent, LoadedDataset, Lock, Recipe, Site, Watch};
 use crate::engine::{self, Access};
@@ -94,6 +94,7 @@ pub fn adapted<'a>(campaign: &Campaign<'a>, platform: &Platform) -> Result<Cow<'
             Cow::Owned(plan)
         }
     };
+    let plan = nodes::on_nodes(plan, platform, campaign.events)?;
     Transport::CHOICES
         .into_iter()
         .try_fold(plan, |plan, transport| reachable(plan, transport, platform, campaign.events))

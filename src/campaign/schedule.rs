@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn private() -> Target {
-        Target::Private { engine: "one".into(), data_dir: "d".into(), server_bin: None, port: None }
+        Target::Private { engine: "one".into(), data_dir: "d".into(), server_bin: None, port: None, cluster: None }
     }
 
     fn embedded() -> Target {

@@ -9,7 +9,7 @@ mod study;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::values::{Listen, Seconds};
+use super::values::{Listen, Nodes, Seconds};
 use crate::model::{AskedRamp, AskedRate, Precision, Promise};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
@@ -429,6 +429,9 @@ pub struct RunArgs {
     /// 32*nodes (of a cluster)
     #[arg(long, value_name = "RAMP", allow_hyphen_values = true)]
     pub jobs: Option<AskedRamp>,
+    /// Of a cluster: run every test on so many of its nodes: 3, 1,2,4 or 1..3 (each) [default: all]
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<Nodes>,
     /// Length of the measured window: 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", conflicts_with = "ops", allow_hyphen_values = true)]
     pub duration: Option<Seconds>,

@@ -12,6 +12,7 @@ use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
 use crate::model::{Arrivals, Drive, LEAST_KNOWN_S, Plan, Scale, Target};
 use crate::plan;
+use crate::server::MOST_NODES;
 
 /// Suite if neither a suite nor a workload is named.
 const DEFAULT_SUITE: &str = "quick";
@@ -91,13 +92,15 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
 pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     check_name(args.naming.name.as_deref())?;
     let labels = labels(&args.naming.label)?;
-    let request = of_target(catalog, &args.target)?;
+    let mut request = of_target(catalog, &args.target)?;
+    let axis = nodes(args.nodes.clone().unwrap_or_default().0, &mut request.target)?;
     let duration_s = args.duration.map(|duration| duration.0);
     duration_s.map_or(Ok(()), check_duration)?;
     let max_duration_s = args.max_duration.map(|duration| duration.0);
     max_duration_s.map_or(Ok(()), check_max_duration)?;
     let plan = plan::Request {
         jobs: args.jobs.clone(),
+        nodes: axis,
         warmup_s: args.warmup.map(|warmup| warmup.0),
         duration_s,
         ops_per_job: args.ops,
@@ -128,6 +131,17 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let request = Request { plan, repositories, ..request };
     request.check_repositories(catalog)?;
     Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })
+}
+
+/// The numbers of nodes to measure on. A private cluster has as many nodes as the largest; one number is all of them.
+fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
+    let Target::Private { cluster: Some(cluster), .. } = target else { return Ok(numbers) };
+    cluster.nodes = numbers.iter().copied().max().unwrap_or(cluster.nodes);
+    if cluster.nodes > MOST_NODES {
+        let what = format!("{} nodes are too many for a private cluster", cluster.nodes);
+        return Err(Error::usage("--nodes", what).advise(format!("give {MOST_NODES} or fewer")));
+    }
+    Ok(if numbers.len() > 1 { numbers } else { Vec::new() })
 }
 
 /// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it

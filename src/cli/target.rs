@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::{ENGINES, Engine, LEFT_OUT};
 use crate::error::{Error, Result, quote};
-use crate::model::{Capabilities, Target};
+use crate::model::{Capabilities, ClusterSpec, Target};
+use crate::server::{self, ClusterKind};
 
 /// What the arguments say about where.
 pub struct Where {
@@ -32,10 +33,11 @@ pub fn help() -> String {
     };
     let passwords: Vec<_> = targets().filter_map(|(_, can)| can.passwords).map(|from| from.to_string()).collect();
     format!(
-        "{} (an embedded database in a private file), {} (a private server of the installed binaries), or the URL of an \
-         existing server: {} (password from {}, or a prompt)",
+        "{} (an embedded database in a private file), {} (a private server of the installed binaries), {} (a private cluster), or \
+         the URL of an existing server: {} (password from {}, or a prompt)",
         names(|can| can.in_process),
         names(|can| can.private_server),
+        server::CLUSTERS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(" or "),
         urls().join(", "),
         passwords.join(", ")
     )
@@ -58,6 +60,9 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
     if let Some((scheme, rest)) = text.split_once("://") {
         return existing(text, scheme, rest);
     }
+    if let Some(cluster) = server::find_cluster(&text.to_ascii_lowercase()) {
+        return private_cluster(cluster, place);
+    }
     let named = |engine: &&&dyn Engine| engine.name() == text.to_ascii_lowercase();
     let engine = *ENGINES.iter().find(named).ok_or_else(|| left_out(text).unwrap_or_else(|| unknown(text)))?;
     if !engine.is_target() && !place.without_database {
@@ -68,7 +73,7 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
     let Where { data_dir, server_bin, port, .. } = place;
     let can = engine.capabilities();
     let target = match can.private_server {
-        true => Target::Private { engine: name, data_dir, server_bin, port },
+        true => Target::Private { engine: name, data_dir, server_bin, port, cluster: None },
         false if can.url_schemes.is_empty() => {
             choose_library(engine, server_bin.as_deref())?;
             Target::Embedded { engine: name, data_dir }
@@ -76,6 +81,19 @@ pub fn parse(text: &str, place: Where) -> Result<(Target, &'static dyn Engine)> 
         false => return Err(by_url_only(&can)),
     };
     Ok((target, engine))
+}
+
+/// A cluster of private servers, which have sockets only.
+fn private_cluster(kind: &ClusterKind, place: Where) -> Result<(Target, &'static dyn Engine)> {
+    let engine = crate::engine::find(kind.engine).ok_or_else(|| unknown(kind.name))?;
+    if place.port.is_some() {
+        return Err(
+            Error::usage("--port", "the nodes of a private cluster have Unix sockets only").advise("leave it out")
+        );
+    }
+    let Where { data_dir, server_bin, .. } = place;
+    let cluster = Some(ClusterSpec { name: kind.name.into(), nodes: server::USUAL_NODES });
+    Ok((Target::Private { engine: kind.engine.into(), data_dir, server_bin, port: None, cluster }, engine))
 }
 
 /// No private server of the engine can be made.

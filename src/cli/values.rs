@@ -41,6 +41,31 @@ impl FromStr for Percent {
     }
 }
 
+/// Numbers of nodes: `3`, `1,2,4` or `1..3` (each).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Nodes(pub Vec<u32>);
+
+/// More nodes are a typing error.
+const MOST_NODES: u32 = 100;
+
+impl FromStr for Nodes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |word: &str| {
+            let number = word.trim().parse::<u32>().ok().filter(|number| (1..=MOST_NODES).contains(number));
+            number.ok_or_else(|| format!("{} is not a valid number of nodes; write 3 or 1,2,4 or 1..3", quote(word)))
+        };
+        match text.split_once("..") {
+            Some((from, to)) => {
+                let (from, to) = (number(from)?, number(to)?);
+                if from > to { Err(format!("{from}..{to} runs backwards")) } else { Ok(Nodes((from..=to).collect())) }
+            }
+            None => text.split(',').map(number).collect::<Result<_, _>>().map(Nodes),
+        }
+    }
+}
+
 /// Where to listen: a port of 127.0.0.1, or an address with a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listen(pub SocketAddr);

@@ -17,15 +17,15 @@ const CONTINUATIONS: [char; 3] = ['.', '#', '-'];
 /// The engine's, from the reads.
 pub fn warm(site: &Site<'_>, table: &Table) -> Result<()> {
     let values = table.values(&site.recipe);
-    let mut session = site.session()?;
-    if site.query(session.as_mut(), "warm.fast", &values).is_ok_and(|rows| rows.scalar().is_some()) {
-        return Ok(());
-    }
-    // A failed statement may have spoiled the session's settings or transaction: start afresh.
-    let mut session = site.session()?;
-    site.query(session.as_mut(), "warm.session", &values)?;
-    for name in site.recipe.names("warm.read.") {
-        site.query(session.as_mut(), &name, &values)?;
+    let sessions = || site.db.node_sessions().map_err(|error| site.failed(error));
+    // A failed statement may have spoiled a session's settings or transaction: the slow way starts afresh.
+    for ((_, mut first), (_, mut second)) in sessions()?.into_iter().zip(sessions()?) {
+        if !site.query(first.as_mut(), "warm.fast", &values).is_ok_and(|rows| rows.scalar().is_some()) {
+            site.query(second.as_mut(), "warm.session", &values)?;
+            for name in site.recipe.names("warm.read.") {
+                site.query(second.as_mut(), &name, &values)?;
+            }
+        }
     }
     Ok(())
 }

@@ -19,6 +19,8 @@ use crate::stats::arrivals::DueTimes;
 
 mod cancel;
 pub mod client_loop;
+#[cfg(any(feature = "mariadb", feature = "postgres"))]
+mod cluster;
 #[cfg(feature = "duckdb")]
 pub mod duckdb;
 pub mod keeper;
@@ -119,6 +121,8 @@ pub enum Access {
     Inspect,
     /// Look at what others do (`monitor`): nothing is created, and no privilege to create is asked for.
     Watch,
+    /// A node of a cluster that has our schema from another one: nothing is created, and it may be a standby.
+    Follow,
     /// Create our schema if it is missing.
     Provision,
 }
@@ -194,9 +198,29 @@ pub trait Database: Send + Sync {
     fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    /// Nodes of a cluster that jobs are dealt to in turn, where the user names them.
+    /// Nodes of a cluster that jobs are dealt to in turn, where the user names them; those that can be written to first.
     fn nodes(&self) -> &[String] {
         &[]
+    }
+    /// How many of [`Database::nodes`] can be written to.
+    fn writable_nodes(&self) -> usize {
+        self.nodes().len()
+    }
+    /// Before the jobs of a test: the nodes that they are dealt to in turn, `wanted` at most, all of which have by now what was
+    /// written last.
+    ///
+    /// # Errors
+    /// No node that can be written to answers, one does not catch up.
+    fn deal(&self, wanted: Option<u32>, _writes: bool) -> Result<Deal, EngineError> {
+        let nodes = self.nodes().iter().take(wanted.map_or(usize::MAX, |wanted| wanted as usize));
+        Ok(Deal { nodes: nodes.cloned().collect(), missing: Vec::new() })
+    }
+    /// A control session on each node that answers, by its name; the one session there is without nodes.
+    ///
+    /// # Errors
+    /// If none can be opened.
+    fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
+        Ok(vec![(String::new(), self.session()?)])
     }
     /// Whether jobs can connect over `transport`.
     ///
@@ -219,6 +243,30 @@ pub trait Database: Send + Sync {
     /// Path of the database's files if they are on this host (for disk space, device, file system).
     fn storage_path(&self) -> Option<std::path::PathBuf> {
         None
+    }
+}
+
+/// A control session on a node, with the node's name.
+pub type NodeSession = (String, Box<dyn Session>);
+
+/// Who gets the jobs of a test.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deal {
+    /// Names of nodes: job j goes to node j mod n. Empty without a cluster.
+    pub nodes: Vec<String>,
+    /// Nodes that the user named and that do not answer.
+    pub missing: Vec<String>,
+}
+
+impl Deal {
+    /// The node of a job (from 1).
+    pub fn node(&self, job: u32) -> Option<&str> {
+        Deal::node_of(&self.nodes, job)
+    }
+    /// The same of nodes whose deal is not here.
+    pub fn node_of(nodes: &[String], job: u32) -> Option<&str> {
+        let at = (job.max(1) - 1) as usize;
+        nodes.get(at.checked_rem(nodes.len())?).map(String::as_str)
     }
 }
 
@@ -300,6 +348,8 @@ pub struct JobOrder<'a> {
     pub rows: RowFunction,
     /// How statements travel on the client drive.
     pub wire: Wire,
+    /// The node of a cluster that it runs on: a name of [`Database::nodes`], for a node itself what that says of itself.
+    pub node: Option<&'a str>,
 }
 
 /// One stretch of looping.
@@ -414,6 +464,8 @@ pub enum ErrorClass {
     Lost,
     /// Deadlock victim: retry.
     Deadlock,
+    /// On a cluster of which several nodes can be written to: another node or session was first, retry.
+    Certification,
     /// Serialization failure: retry.
     Serialization,
     /// Lock not available, busy: retry.
@@ -440,6 +492,7 @@ impl ErrorClass {
         ErrorClass::TooOld,
         ErrorClass::Lost,
         ErrorClass::Deadlock,
+        ErrorClass::Certification,
         ErrorClass::Serialization,
         ErrorClass::Busy,
         ErrorClass::DiskFull,
@@ -460,6 +513,7 @@ impl ErrorClass {
             ErrorClass::TooOld => "too-old",
             ErrorClass::Lost => "lost",
             ErrorClass::Deadlock => "deadlock",
+            ErrorClass::Certification => "certification",
             ErrorClass::Serialization => "serialization",
             ErrorClass::Busy => "busy",
             ErrorClass::DiskFull => "disk-full",
@@ -471,7 +525,8 @@ impl ErrorClass {
     }
     /// True if the op may be tried again on the same session.
     pub fn retriable(self) -> bool {
-        matches!(self, ErrorClass::Deadlock | ErrorClass::Serialization | ErrorClass::Busy)
+        use ErrorClass::{Busy, Certification, Deadlock, Serialization};
+        matches!(self, Deadlock | Certification | Serialization | Busy)
     }
 }
 

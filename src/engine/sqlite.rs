@@ -59,7 +59,7 @@ impl Engine for Sqlite {
         let settings = Settings::read(&target.settings)?;
         let mode = match access {
             Access::Provision => Mode::ReadWrite,
-            Access::Inspect | Access::Watch => inspect_mode(&file)?,
+            Access::Inspect | Access::Watch | Access::Follow => inspect_mode(&file)?,
         };
         let database = SqliteDatabase { file, settings, mode, running: Running::new() };
         database.settings.create(&database.file, database.mode)?;

@@ -38,6 +38,7 @@ mod tests {
             ramp,
             looping: Loop::Closed,
             window: Window::time(0.0, 1.0),
+            nodes: None,
             repeat: 1,
             hash: String::new(),
         }

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Counters(pub BTreeMap<String, f64>);
 
+/// Between a counter's name and that of the node which it is of.
+const OF_NODE: char = '@';
+
 impl Counters {
     /// The value of `name`, if it is known.
     pub fn get(&self, name: &str) -> Option<f64> {
@@ -37,6 +40,26 @@ impl Counters {
     pub fn extend(&mut self, other: Counters) {
         self.0.extend(other.0);
     }
+    /// Adds the counters of one node of a cluster, beside those of all together.
+    pub fn set_node(&mut self, node: &str, counters: &Counters) {
+        counters.0.iter().for_each(|(name, value)| self.set(format!("{name}{OF_NODE}{node}"), *value));
+    }
+    /// Takes out the counters of nodes, by the name of the node.
+    pub fn take_nodes(&mut self) -> BTreeMap<String, Counters> {
+        let mut nodes: BTreeMap<String, Counters> = BTreeMap::new();
+        self.0.retain(|name, value| match name.split_once(OF_NODE) {
+            Some((name, node)) => {
+                nodes.entry(node.to_owned()).or_default().set(name, *value);
+                false
+            }
+            None => true,
+        });
+        nodes
+    }
+    /// True if this is the name of a counter of one node.
+    pub fn is_of_node(name: &str) -> bool {
+        name.contains(OF_NODE)
+    }
     /// `self - earlier` for every counter that both have.
     pub fn since(&self, earlier: &Counters) -> Counters {
         let both = self.0.iter().filter_map(|(name, value)| Some((name.clone(), value - earlier.get(name)?)));
@@ -47,6 +70,17 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_of_nodes_stand_beside_the_others_and_are_taken_out_again() {
+        let commits = |value| Counters([("commits".to_owned(), value)].into());
+        let mut all = commits(3.0);
+        all.set_node("n1", &commits(1.0));
+        all.set_node("a:5432", &commits(2.0));
+        let nodes = all.take_nodes();
+        assert_eq!(nodes, [("n1".to_owned(), commits(1.0)), ("a:5432".to_owned(), commits(2.0))].into());
+        assert_eq!(all, commits(3.0));
+    }
 
     #[test]
     fn a_counter_missing_on_one_side_has_no_difference() {

@@ -37,11 +37,11 @@ pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKi
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    Beside, DeviceSync, Durability, JobFigures, Lasting, LastingState, LatencySummary, LoadResult, Moment, OpenLoop,
-    OwnLoop, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally, TestResult, WorkerFigures,
+    Beside, DeviceSync, Durability, JobFigures, Lasting, LastingState, LatencySummary, LoadResult, Moment, NodeFigures,
+    OpenLoop, OwnLoop, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally, TestResult, WorkerFigures,
 };
 pub use sentence::Sentence;
-pub use target::Target;
+pub use target::{ClusterSpec, Target};
 pub use test::{PublishedTest, Test};
 pub use verdict::{Reason, ReasonCode, Status, Verdict};
 pub use waits::{

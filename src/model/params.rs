@@ -28,6 +28,9 @@ pub const PROTOCOL: &str = "protocol";
 pub const BESIDE: &str = "beside";
 pub const BESIDE_JOBS: &str = "beside_jobs";
 
+/// Of a test that ran on some of the nodes of a cluster: how many.
+pub const NODES: &str = "nodes";
+
 /// Those that a selection may have; CONTRIBUTING.md tells what they mean.
 pub const RESERVED: [&str; 9] = [ORG, READ_TX, BATCH, THREADS, UPDATE_PCT, STORE, ACTIVE_ROWS, TRANSPORT, PROTOCOL];
 

@@ -194,6 +194,8 @@ pub struct Selection {
     pub window: Window,
     /// How often each test of the ramp is run; 1 = once.
     pub repeat: u32,
+    /// Nodes of a cluster that it runs on; none = all.
+    pub nodes: Option<u32>,
     /// SHA-256 (hex, 16 digits) over revision, parameters and all SQL text.
     pub hash: String,
 }
@@ -230,6 +232,12 @@ impl Selection {
     /// True if what runs beside it works on the same tables of its own: then they share numbers of jobs, and sequences.
     pub fn is_beside_itself(&self) -> bool {
         self.background.as_ref().is_some_and(|background| background.selection.workload.id == self.workload.id)
+    }
+
+    /// True if jobs of it, or beside it, change data: they need nodes that can be written to.
+    pub fn writes(&self) -> bool {
+        let writes = |part: &PartPlan| part.commits || matches!(part.code, JobCode::Bulk { .. });
+        self.with_background().any(|selection| selection.parts.iter().any(writes))
     }
 
     /// How messages name it: the code under which it was asked for, else its id.

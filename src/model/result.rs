@@ -86,6 +86,33 @@ pub struct JobFigures {
     pub elapsed_s: f64,
 }
 
+/// One node of a cluster in a test.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeFigures {
+    pub name: String,
+    /// Jobs that were dealt to it.
+    pub jobs: u32,
+    /// What they did in the window.
+    pub ops: u64,
+    pub ops_per_s: f64,
+    /// It did not answer when the test began.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub missing: bool,
+    /// It no longer answered when the test ended.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lost: bool,
+    /// How far it was behind the primary when the window closed, at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_s: Option<f64>,
+    /// Differences of its own counters over the whole test, and over the window.
+    pub counters: Counters,
+    pub window_counters: Counters,
+}
+
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
 /// One second of a test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesPoint {
@@ -224,6 +251,9 @@ pub struct TestResult {
     /// Every n-th op was timed (1 = all).
     pub latency_stride: u32,
     pub job_figures: Vec<JobFigures>,
+    /// Of a cluster: each node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub node_figures: Vec<NodeFigures>,
     pub parts: Vec<PartFigures>,
     pub series: Vec<SeriesPoint>,
     pub snapshots: Vec<Snapshot>,
@@ -576,6 +606,7 @@ impl TestResult {
             beside: None,
             latency_stride: 1,
             job_figures: Vec::new(),
+            node_figures: Vec::new(),
             parts: Vec::new(),
             series: Vec::new(),
             snapshots: Vec::new(),

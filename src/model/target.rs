@@ -8,12 +8,35 @@ pub enum Target {
     /// An embedded engine in a private file under the data directory.
     Embedded { engine: String, data_dir: PathBuf },
     /// A private server that we create under the data directory.
-    Private { engine: String, data_dir: PathBuf, server_bin: Option<PathBuf>, port: Option<u16> },
+    Private {
+        engine: String,
+        data_dir: PathBuf,
+        server_bin: Option<PathBuf>,
+        port: Option<u16>,
+        /// Several servers with the same data instead of one.
+        cluster: Option<ClusterSpec>,
+    },
     /// An existing server by URL, e.g. `scheme://user@host:port/db`; `url` never holds a password.
     Existing { engine: String, url: String },
 }
 
+/// A private cluster that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterSpec {
+    /// Its kind: `mariadb-galera`.
+    pub name: String,
+    pub nodes: u32,
+}
+
 impl Target {
+    /// What a database of ours is called where it lives: its engine, or the kind of its cluster.
+    pub fn home(&self) -> &str {
+        match self {
+            Target::Private { cluster: Some(cluster), .. } => &cluster.name,
+            other => other.engine(),
+        }
+    }
+
     /// The engine's name in the registry.
     pub fn engine(&self) -> &str {
         match self {
@@ -27,6 +50,9 @@ impl Target {
     pub fn label(&self) -> String {
         match self {
             Target::Embedded { engine, .. } => engine.clone(),
+            Target::Private { cluster: Some(ClusterSpec { name, nodes }), .. } => {
+                format!("{name} (private cluster of {nodes} nodes)")
+            }
             Target::Private { engine, .. } => format!("{engine} (private server)"),
             Target::Existing { url, .. } => url.clone(),
         }

@@ -81,6 +81,9 @@ reason_codes! {
     Failed = "failed",
     /// A load machine of several is gone.
     WorkerLost = "worker-lost",
+    NodeLost = "node-lost",
+    SharedHost = "shared-host",
+    FlowControl = "flow-control",
     Recorded = "recorded",
     /// Of the engine's version, not of the test.
     UnconfirmedEngine = "unconfirmed-engine",

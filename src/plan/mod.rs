@@ -47,6 +47,8 @@ pub struct Request {
     /// Further tests, each alone or beside another workload with so many jobs.
     pub pairs: Vec<(SuiteEntry, Option<(String, u32)>)>,
     pub jobs: Option<AskedRamp>,
+    /// Each test runs on so many nodes of a cluster, one number after the other; none = on all.
+    pub nodes: Vec<u32>,
     pub drive: Option<Drive>,
     pub warmup_s: Option<f64>,
     pub duration_s: Option<f64>,
@@ -82,6 +84,7 @@ impl Request {
             beside: None,
             pairs: Vec::new(),
             jobs: None,
+            nodes: Vec::new(),
             drive: None,
             warmup_s: None,
             duration_s: None,
@@ -133,7 +136,7 @@ pub fn build(catalog: &Catalog, request: &Request) -> Result<Plan> {
     for wish in select::wishes(catalog, request)? {
         match select::selection(catalog, request, plan.size_gb, &wish) {
             Ok(selection) => match wish.suite.and_then(|_| select::repeats(request, &plan.selections, &selection)) {
-                None => plan.selections.push(selection),
+                None => plan.selections.extend(select::on_nodes(selection, &request.nodes)),
                 Some(reason) => plan.left_out.push((selection.workload.id, reason)),
             },
             Err(Refusal::Unavailable(id, reason)) if wish.suite.is_some() => {

@@ -2,7 +2,7 @@
 
 use crate::catalog::{Catalog, Entry, Suite, SuiteEntry, parse_selection};
 use crate::error::{Error, Result};
-use crate::model::params::{PROTOCOL, TRANSPORT, assignments};
+use crate::model::params::{NODES, PROTOCOL, TRANSPORT, assignments};
 use crate::model::ramp::RAMP_FORMS;
 use crate::model::{Background, Drive, Facts, Loop, PartPlan, Ramp, Selection, TableRef, Wire};
 
@@ -183,8 +183,24 @@ fn alone(
         looping,
         window: pace::window(request, &wish.entry, wish.suite, &facts)?,
         repeat: request.repeat.or(wish.entry.repeat).unwrap_or(1),
+        nodes: None,
         tables,
     })
+}
+
+/// The selection on each number of nodes that is asked for; as it is if none is.
+pub(super) fn on_nodes(selection: Selection, numbers: &[u32]) -> Vec<Selection> {
+    if numbers.is_empty() {
+        return vec![selection];
+    }
+    let on = |nodes: &u32| {
+        let mut selection = Selection { nodes: Some(*nodes), ..selection.clone() };
+        for params in [&mut selection.params, &mut selection.chosen] {
+            params.insert(NODES.into(), nodes.to_string());
+        }
+        selection
+    };
+    numbers.iter().map(on).collect()
 }
 
 /// Refuses a way of statements that the engine has not, or that they do not go from inside the database.

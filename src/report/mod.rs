@@ -17,6 +17,7 @@ pub mod kpm;
 pub mod kpm_columns;
 mod lasting;
 pub mod layers;
+pub mod nodes;
 mod open_loop;
 pub mod page;
 pub mod picture;
@@ -212,6 +213,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &heatmap::HeatmapReport,
     &ramp_charts::RampReport,
     &scaling::ScalingReport,
+    &nodes::NodesReport,
     &layers::LayersReport,
     &interference::InterferenceReport,
     &sweep::SweepReport,

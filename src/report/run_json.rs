@@ -148,6 +148,9 @@ struct Test<'a> {
     metrics: BTreeMap<&'static str, Option<f64>>,
     unknown: BTreeMap<&'static str, String>,
     counters: Counters,
+    /// Of a cluster: each node, with its own counters.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    node_figures: &'a [model::NodeFigures],
     parts: Vec<Part<'a>>,
     series: Vec<Second<'a>>,
     verdict: &'a Verdict,
@@ -252,6 +255,7 @@ impl<'a> Test<'a> {
             metrics,
             unknown,
             counters: result.map(|result| result.counters.clone()).unwrap_or_default(),
+            node_figures: result.map_or(&[], |result| &result.node_figures),
             parts: test.parts().iter().map(|part| Part::of(test, part)).collect(),
             series: test.series().iter().map(Second::of).collect(),
             verdict: test.verdict(),

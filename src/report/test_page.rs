@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::columns::{Line, RATE, kpm, no_interval, no_mean, no_percentile};
 use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Table};
 use super::kpm::parts_table;
-use super::lasting;
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
+use super::{lasting, nodes};
 use crate::analysis::claims::{self, Checked, Outcome};
 use crate::analysis::{derive, interval};
 use crate::model::{Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, TestResult, params};
@@ -85,6 +85,7 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
         part("Metrics", table(metrics(language, test))),
         part("Contract and cross-check", claims(language, run, test)),
         part("Parts", parts(language, run, test)),
+        part("Nodes", table(nodes::of_test(language, test))),
         part("Jobs", table(job_figures(language, test))),
         part("Counters", table(counters(language, test))),
         part("Snapshots", table(snapshots(language, test))),

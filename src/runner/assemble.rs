@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::log::{JobLog, Second, SliceLog};
+use super::nodes;
 use super::samples::Samples;
 use super::sessions::SessionLog;
+use crate::engine::Deal;
 use crate::model::{
     Background, Beside, Counters, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop, PartFigures, PartPlan,
     Precision, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
@@ -45,17 +47,20 @@ pub struct Raw {
     pub total_s: f64,
     /// Facts of the data set and `jobs`.
     pub facts: Facts,
+    /// Of a cluster: who got the jobs.
+    pub deal: Deal,
 }
 
 /// The figures of a test; KPM values and verdict are left to the analysis.
 ///
 /// # Errors
 /// If an expression of the workload (`work`) cannot be evaluated.
-pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
+pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String> {
     let selection = spec.selection;
     let units_per_op =
         selection.parts.iter().map(|part| part_units(part, &raw.facts)).collect::<Result<Vec<_>, _>>()?;
     let jobs = job_figures(&raw.jobs, &units_per_op);
+    let node_figures = nodes::node_figures(&mut raw, &jobs);
     let window = merged(jobs.iter().map(|job| &job.tally));
     let per_s = |count: &dyn Fn(&JobFigures) -> f64| -> f64 { jobs.iter().map(|job| rate(count(job), job)).sum() };
     let (open_s, close_s) = window_edges(&raw);
@@ -85,6 +90,9 @@ pub fn assemble(spec: &TestSpec<'_>, raw: Raw) -> Result<TestResult, String> {
         counters,
         waits: raw.sessions.waits(open_s, close_s),
         window,
+        // Fewer jobs than nodes are on as many of them.
+        nodes: (raw.deal.nodes.len() as u32).min(spec.jobs).max(1),
+        node_figures,
         job_figures: jobs,
         first_error: raw.jobs.iter().find_map(|(_, log)| log.first_error.clone()),
         facts: with_own_facts(raw.facts, &selection.parts),
@@ -420,6 +428,7 @@ mod tests {
             ramp: Ramp::Fixed(vec![1]),
             looping: Loop::Closed,
             window: Window::time(1.0, 2.0),
+            nodes: None,
             repeat: 1,
             hash: String::new(),
         };
@@ -462,6 +471,7 @@ mod tests {
             started_at: String::new(),
             total_s: 3.0,
             facts: Facts::new(),
+            deal: Deal::default(),
         };
         let points = series(&raw, &[1.0], 1.0, 3.0);
         let ops: Vec<f64> = points.iter().map(|point| point.ops).collect();

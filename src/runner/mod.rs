@@ -8,6 +8,7 @@ pub mod coordinator;
 pub mod crew;
 pub mod gate;
 pub mod log;
+mod nodes;
 pub mod pacer;
 pub mod samples;
 pub mod schedule;

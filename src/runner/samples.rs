@@ -21,7 +21,8 @@ impl Samples {
     /// Adds cumulative counters that were read `t_s` seconds after the gate.
     pub fn push(&mut self, t_s: f64, counters: &Counters) {
         let mut values: Vec<f64> = self.names.iter().map(|name| counters.get(name).unwrap_or(f64::NAN)).collect();
-        for (name, value) in counters.0.iter().filter(|(name, _)| !self.names.contains(name)).collect::<Vec<_>>() {
+        let is_new = |name: &String| !self.names.contains(name) && !Counters::is_of_node(name);
+        for (name, value) in counters.0.iter().filter(|(name, _)| is_new(name)).collect::<Vec<_>>() {
             self.names.push(name.clone());
             values.push(*value);
         }

@@ -12,7 +12,7 @@ use super::log::{JobLog, SecondsLog, Times};
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::test::{EndOnDrop, TestContext, panicked};
-use crate::engine::{Database, EngineError, ErrorClass, JobOrder};
+use crate::engine::{Database, Deal, EngineError, ErrorClass, JobOrder};
 use crate::model::rows::RowFunction;
 use crate::model::{Drive, Facts, JobCode, TestSpec, Window, Wire};
 
@@ -38,6 +38,8 @@ pub struct Share {
     pub seed: u64,
     pub facts: Facts,
     pub rows: RowFunction,
+    /// Nodes of a cluster that the jobs of all shares are dealt to; see [`Deal`].
+    pub nodes: Vec<String>,
     /// How long its jobs may take to connect and prepare.
     pub connect_s: f64,
 }
@@ -55,7 +57,12 @@ impl Share {
     ///
     /// # Errors
     /// The test cannot be shared: it offers a rate, ends when its figure is known, runs beside another, or has too few jobs.
-    pub fn all(spec: &TestSpec<'_>, context: &TestContext<'_>, workers: u32) -> Result<Vec<Share>, EngineError> {
+    pub fn all(
+        spec: &TestSpec<'_>,
+        context: &TestContext<'_>,
+        deal: &Deal,
+        workers: u32,
+    ) -> Result<Vec<Share>, EngineError> {
         check(spec, workers)?;
         let selection = spec.selection;
         let parts = selection.parts.iter().map(|part| SharePart {
@@ -75,6 +82,7 @@ impl Share {
             seed: context.seed,
             facts: super::assemble::test_facts(context.facts, spec.jobs),
             rows: context.rows,
+            nodes: deal.nodes.clone(),
             connect_s: context.connect_timeout.as_secs_f64(),
         };
         let share =
@@ -103,6 +111,7 @@ impl Share {
             facts,
             rows: self.rows,
             wire: self.wire,
+            node: Deal::node_of(&self.nodes, job),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::pacer::JobPacer;
 use super::schedule::Schedule;
 use super::sessions::{SessionLog, SessionSource, sample};
 use super::share::Share;
-use crate::engine::{Database, EngineError, ErrorClass, JobOrder, Session};
+use crate::engine::{Database, Deal, EngineError, ErrorClass, JobOrder, Session};
 use crate::model::rows::RowFunction;
 use crate::model::{Arrivals, Facts, Moment, Selection, TestResult, TestSpec};
 use crate::sql;
@@ -63,9 +63,12 @@ pub fn run_test(
     };
     let set_up = provision(session.as_mut(), spec, Phase::Setup);
     let outcome = match set_up {
-        Ok(()) => match context.workers {
-            Some(workers) => measure_elsewhere(context, spec, workers, probes, progress),
-            None => measure(context, spec, probes, progress),
+        Ok(()) => match context.database.deal(spec.selection.nodes, spec.selection.writes()) {
+            Ok(deal) => match context.workers {
+                Some(workers) => measure_elsewhere(context, spec, (workers, deal), probes, progress),
+                None => measure(context, spec, deal, probes, progress),
+            },
+            Err(error) => Outcome::Failed(error),
         },
         Err(error) => Outcome::Failed(error),
     };
@@ -107,6 +110,7 @@ fn provision(session: &mut dyn Session, spec: &TestSpec<'_>, phase: Phase) -> Re
 fn measure(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
+    deal: Deal,
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
@@ -124,11 +128,11 @@ fn measure(
         let each = crews.iter().zip(&logs).flat_map(|(crew, log)| (1..=crew.size).map(move |job| (crew, log, job)));
         let threads: Vec<_> = each
             .map(|(crew, log, job)| {
-                let (gate, schedule, facts) = (&gate, &schedule, &facts);
+                let (gate, schedule, facts, node) = (&gate, &schedule, &facts, deal.node(job));
                 scope.spawn(move || {
                     let due = if crew.is_background { None } else { due_times(spec, job, context.seed) };
                     let pacer = JobPacer::new(job, gate, log, schedule, (crew.selection.drive, due));
-                    (crew.part(job), run_job(context, crew, job, facts, pacer, gate))
+                    (crew.part(job), run_job(context, (crew, job, node), facts, pacer, gate))
                 })
             })
             .collect();
@@ -156,6 +160,7 @@ fn measure(
         started_at,
         total_s: ended.total_s,
         facts,
+        deal,
     };
     conclude(context, spec, raw, &ended)
 }
@@ -164,11 +169,11 @@ fn measure(
 fn measure_elsewhere(
     context: &TestContext<'_>,
     spec: &TestSpec<'_>,
-    workers: &Mutex<dyn Workers>,
+    (workers, deal): (&Mutex<dyn Workers>, Deal),
     probes: &mut ReadProbes<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    let shares = match Share::all(spec, context, crew::lock(workers).count()) {
+    let shares = match Share::all(spec, context, &deal, crew::lock(workers).count()) {
         Ok(shares) => shares,
         Err(error) => return Outcome::Failed(error),
     };
@@ -206,6 +211,7 @@ fn measure_elsewhere(
         started_at,
         total_s: ended.total_s,
         facts: test_facts(context.facts, spec.jobs),
+        deal,
         ..Raw::default()
     };
     let figures = crew::merge(logs, &mut raw, |job| spec.part(job));
@@ -281,8 +287,7 @@ impl<'a> Crew<'a> {
 
 fn run_job(
     context: &TestContext<'_>,
-    crew: &Crew<'_>,
-    job: u32,
+    (crew, job, node): (&Crew<'_>, u32, Option<&str>),
     facts: &Facts,
     mut pacer: JobPacer<'_>,
     gate: &Gate,
@@ -300,6 +305,7 @@ fn run_job(
         facts: &facts,
         rows: context.rows,
         wire: crew.selection.wire,
+        node,
     };
     let _ended = EndOnDrop(gate);
     let result = context.database.run_job(&order, &mut pacer);

@@ -28,7 +28,8 @@ const FALLBACK_USER: &str = "nobody";
 /// A claimed directory.
 pub(super) struct Home {
     directory: PathBuf,
-    engine: &'static str,
+    /// Engine of the server, or node of a cluster.
+    name: String,
     /// What the marker file says; none before the first `mark`. Nobody else writes it while we hold the lock.
     marker: RefCell<Option<Marker>>,
     /// Held as long as this value lives; released by the system when we die in any way.
@@ -38,9 +39,9 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// Where the private server of `engine` lives.
-    pub(super) fn path(data_dir: &Path, engine: &str) -> PathBuf {
-        data_dir.join(format!("dbdyno-{engine}"))
+    /// Where the private server of an engine lives, or the node of a cluster.
+    pub(super) fn path(data_dir: &Path, name: &str) -> PathBuf {
+        data_dir.join(format!("dbdyno-{name}"))
     }
 
     /// Creates or takes over the directory.
@@ -48,16 +49,16 @@ impl Home {
     /// # Errors
     /// In use by a living process, not ours, another user's, not writable, a marker that we do not understand: what it marks may be a
     /// database that somebody kept, and is left alone.
-    pub(super) fn claim(data_dir: &Path, engine: &'static str) -> Result<Home> {
+    pub(super) fn claim(data_dir: &Path, name: &str) -> Result<Home> {
         fs::create_dir_all(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let data_dir = fs::canonicalize(data_dir).map_err(|error| unusable(data_dir, &error))?;
-        let directory = Home::path(&data_dir, engine);
+        let directory = Home::path(&data_dir, name);
         private_dir(&directory)?;
         check_owner(&directory)?;
         check_ours(&directory)?;
         let lock = lock(&directory)?;
         let marker = RefCell::new(Marker::read(&directory)?);
-        Ok(Home { directory, engine, marker, _lock: lock, ours: Cell::new(true) })
+        Ok(Home { directory, name: name.into(), marker, _lock: lock, ours: Cell::new(true) })
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -84,7 +85,7 @@ impl Home {
     /// Writes the marker after a change.
     fn note(&self, change: impl FnOnce(&mut Marker)) -> Result<()> {
         let known = self.marker.borrow().clone();
-        let mut marker = Marker::of_us(self.engine, known);
+        let mut marker = Marker::of_us(&self.name, known);
         change(&mut marker);
         marker.write(&self.directory)?;
         self.marker.replace(Some(marker));

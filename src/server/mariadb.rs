@@ -9,9 +9,10 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
+use super::cluster::TRANSFER_PROGRAM;
 use super::home::write_config;
 use super::process::StopSignals;
-use super::{Place, ServerKind, percent_encode, refuse_ours};
+use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
 use crate::engine::Version;
 use crate::error::{Error, Result, excerpt, quote};
 
@@ -34,7 +35,7 @@ const ROCKSDB: &str = "ha_rocksdb";
 /// Owner of everything in the private server.
 const USER: &str = "dbdyno";
 const CONFIG_FILE: &str = "server.cnf";
-const INIT_FILE: &str = "init.sql";
+pub(super) const INIT_FILE: &str = "init.sql";
 const SOCKET_FILE: &str = "mariadb.sock";
 const PID_FILE: &str = "mariadb.pid";
 /// Written by `mariadb-install-db`: the version that made the files.
@@ -48,7 +49,7 @@ impl ServerKind for MariaDbServer {
         "mariadb"
     }
     fn programs(&self) -> &'static [&'static str] {
-        &[SERVER, INSTALLER]
+        &[SERVER, INSTALLER, TRANSFER_PROGRAM]
     }
     fn account(&self) -> &'static str {
         "mysql"
@@ -128,6 +129,12 @@ impl ServerKind for MariaDbServer {
     fn url(&self, place: &Place) -> String {
         // Our user has no password: none must be sent, also if the environment holds one for another server.
         format!("mariadb://{USER}@/?socket={}&auth=none", percent_encode(&socket(place).display().to_string()))
+    }
+
+    fn cluster_url(&self, places: &[&Place]) -> String {
+        let host = |place: &&Place| host_of(&socket(place));
+        let hosts = places.iter().map(host).collect::<Vec<_>>().join(",");
+        format!("mariadb://{USER}@{hosts}/?nodes=all&auth=none")
     }
 
     fn connect_hint(&self, binaries: &Binaries, place: &Place) -> String {
@@ -250,6 +257,7 @@ mod tests {
         Place {
             home: "/d".into(),
             data: "/d/data".into(),
+            name: "n".into(),
             socket_dir: "/d/so cket".into(),
             temporary: "/d/tmp".into(),
             port,

@@ -14,9 +14,10 @@ use crate::engine::{Access, ConnectTo, ErrorClass};
 use crate::error::{Error, Result, quote};
 use crate::fit;
 use crate::host::{Account, allow_files};
-use crate::model::Target;
+use crate::model::{ClusterSpec, Target};
 
 mod binaries;
+mod cluster;
 mod home;
 mod lock;
 mod mariadb;
@@ -27,6 +28,7 @@ mod postgres;
 mod process;
 
 pub use binaries::{Binaries, Fetched, fetch};
+pub use cluster::{CLUSTERS, ClusterKind, MOST_NODES, USUAL_NODES, find_cluster};
 pub use lock::{FileLock, lock_file};
 pub use memory::memory_place;
 
@@ -67,6 +69,8 @@ trait ServerKind: Sync {
     /// Command that runs the server in the foreground.
     fn run(&self, binaries: &Binaries, place: &Place) -> Command;
     fn url(&self, place: &Place) -> String;
+    /// URL of a cluster whose nodes are there.
+    fn cluster_url(&self, places: &[&Place]) -> String;
     /// Command line for a user to connect.
     fn connect_hint(&self, binaries: &Binaries, place: &Place) -> String;
     /// Files and directories of its log, within the directory of the database.
@@ -78,6 +82,8 @@ trait ServerKind: Sync {
 /// Where a private server lives.
 #[derive(Debug, Clone)]
 struct Place {
+    /// What the server calls itself.
+    name: String,
     /// Our directory; the others are within, unless the path of a socket there would be too long.
     home: PathBuf,
     /// The database's files.
@@ -100,6 +106,8 @@ pub struct StartOptions {
     pub port: Option<u16>,
     /// Settings of the size profile.
     pub settings: BTreeMap<String, String>,
+    /// Of a cluster: its kind and number of nodes.
+    pub cluster: Option<ClusterSpec>,
 }
 
 /// How a private server is started anew.
@@ -118,6 +126,9 @@ pub struct PrivateServer {
     place: Place,
     home: Home,
     daemon: Option<Daemon>,
+    /// Of a cluster: what it is, and the other nodes of its first one.
+    cluster: Option<&'static ClusterKind>,
+    peers: Vec<PrivateServer>,
 }
 
 /// Starts a private server of `engine`. What a dead run left in the same place is stopped and removed first; a
@@ -126,37 +137,94 @@ pub struct PrivateServer {
 /// # Errors
 /// No programs found, port or directory in use, directory not usable, the server does not start (with the last lines of its log).
 pub fn start(engine: &str, options: &StartOptions) -> Result<PrivateServer> {
-    let kind = find_kind(engine)?;
-    let binaries = kind.find(options.server_bin.as_deref())?;
-    let home = Home::claim(&options.data_dir, kind.engine())?;
-    retire(kind, &home)?;
-    let account = account_for_server(kind.account())?;
-    let place = check_port(options.port).and_then(|()| make_place(&home, options, account.as_ref()));
-    let place = place.inspect_err(|_| home.abandon())?;
-    let mut server = PrivateServer { kind, binaries, place, home, daemon: None };
-    server.launch(options, account.as_ref())?;
+    if let Some(spec) = &options.cluster {
+        return start_cluster(spec, options);
+    }
+    let mut server = claimed(find_kind(engine)?, engine, "dbdyno", options)?;
+    server.launch(options, account_for_server(server.kind.account())?.as_ref())?;
     Ok(server)
 }
 
-/// Removes the private server of `engine` under `data_dir`, kept or left by a dead run: stops it if it runs and removes
+/// A server of `kind` that has its directories, and nothing in them that it does not want.
+fn claimed(kind: &'static dyn ServerKind, home: &str, name: &str, options: &StartOptions) -> Result<PrivateServer> {
+    let binaries = kind.find(options.server_bin.as_deref())?;
+    let home = Home::claim(&options.data_dir, home)?;
+    retire(kind, &home)?;
+    let account = account_for_server(kind.account())?;
+    let place = check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
+    let place = place.inspect_err(|_| home.abandon())?;
+    Ok(PrivateServer { kind, binaries, place, home, daemon: None, cluster: None, peers: Vec::new() })
+}
+
+/// Starts a private cluster: its first node, then the others one by one on copies of it. Nodes that a larger cluster of a dead
+/// run left are removed.
+fn start_cluster(spec: &ClusterSpec, options: &StartOptions) -> Result<PrivateServer> {
+    let cluster = known_cluster(&spec.name)?;
+    let kind = find_kind(cluster.engine)?;
+    let account = account_for_server(kind.account())?;
+    remove_nodes(cluster, spec.nodes as usize, &options.data_dir)?;
+    let plan = cluster::Plan::new(spec.nodes)?;
+    let node = |at: usize| -> Result<PrivateServer> {
+        let mut server = claimed(kind, &cluster.home_of(at), &cluster::node_name(at), options)?;
+        server.cluster = Some(cluster);
+        Ok(server)
+    };
+    let mut first = node(0)?;
+    let nodes = (1..spec.nodes as usize).map(node).collect::<Result<Vec<_>>>()?;
+    first.create_first(&plan, options, account.as_ref())?;
+    for (at, server) in (1..).zip(&nodes) {
+        server.create_copy(&plan, at, &first, options, account.as_ref())?;
+    }
+    first.spawn(account.as_ref())?;
+    for mut server in nodes {
+        server.spawn(account.as_ref())?;
+        first.peers.push(server);
+        first.await_members()?;
+    }
+    Ok(first)
+}
+
+fn known_cluster(name: &str) -> Result<&'static ClusterKind> {
+    find_cluster(name).ok_or_else(|| Error::usage("TARGET", format!("there is no private cluster {}", quote(name))))
+}
+
+/// Removes the nodes of a cluster from the number `from` (from 0) on that are not in use. Returns the directories.
+fn remove_nodes(cluster: &ClusterKind, from: usize, data_dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut removed = Vec::new();
+    for at in from..MOST_NODES as usize {
+        removed.extend(remove_home(find_kind(cluster.engine)?, &cluster.home_of(at), data_dir)?);
+    }
+    Ok(removed)
+}
+
+/// Removes the private server of `engine`, or the cluster of that name, under `data_dir`, kept or left by a dead run: stops it if it runs and removes
 /// its directory. Returns the directory if there was one.
 ///
 /// # Errors
 /// A server that is in use by a living run.
 pub fn remove(engine: &str, data_dir: &Path) -> Result<Option<PathBuf>> {
-    let kind = find_kind(engine)?;
-    if !is_there(engine, data_dir) {
+    match find_cluster(engine) {
+        Some(cluster) => Ok(remove_nodes(cluster, 0, data_dir)?.into_iter().next()),
+        None => remove_home(find_kind(engine)?, engine, data_dir),
+    }
+}
+
+fn remove_home(kind: &'static dyn ServerKind, name: &str, data_dir: &Path) -> Result<Option<PathBuf>> {
+    if !Home::path(data_dir, name).exists() {
         return Ok(None);
     }
-    let home = Home::claim(data_dir, kind.engine())?;
+    let home = Home::claim(data_dir, name)?;
     stop_orphans(kind, &home)?;
     home.remove()?;
     Ok(Some(home.directory().to_path_buf()))
 }
 
-/// True if there is a private server of `engine` under `data_dir`, running or not.
+/// True if there is a private server of `engine`, or a node of the cluster of that name, under `data_dir`, running or not.
 pub fn is_there(engine: &str, data_dir: &Path) -> bool {
-    Home::path(data_dir, engine).exists()
+    match find_cluster(engine) {
+        Some(cluster) => (0..MOST_NODES as usize).any(|at| Home::path(data_dir, &cluster.home_of(at)).exists()),
+        None => Home::path(data_dir, engine).exists(),
+    }
 }
 
 /// Checks what [`start`] would need, without creating anything: programs, port, directory. Returns product and version.
@@ -170,7 +238,10 @@ pub fn preflight(engine: &str, options: &StartOptions) -> Result<String> {
     if let Some(account) = account_for_server(kind.account())? {
         check_reach(&account, &Home::path(&options.data_dir, kind.engine()))?;
     }
-    Ok(product(kind, &binaries.version))
+    let product = product(kind, &binaries.version);
+    let Some(spec) = &options.cluster else { return Ok(product) };
+    cluster::check(known_cluster(&spec.name)?)?;
+    Ok(format!("{} nodes of {product}", spec.nodes))
 }
 
 /// The settings of a profile for a private server that takes so many sessions of ours; as they are where there is none.
@@ -196,6 +267,11 @@ fn percent_encode(text: &str) -> String {
         }
         out
     })
+}
+
+/// A path as the host of a URL.
+fn host_of(path: &Path) -> String {
+    percent_encode(&path.display().to_string()).replace('/', "%2F")
 }
 
 /// A version after the name of the engine's product.
@@ -248,11 +324,11 @@ fn check_port(port: Option<u16>) -> Result<()> {
 }
 
 /// The directories of the server.
-fn make_place(home: &Home, options: &StartOptions, account: Option<&Account>) -> Result<Place> {
+fn make_place(home: &Home, name: &str, options: &StartOptions, account: Option<&Account>) -> Result<Place> {
     let directory = home.directory().to_path_buf();
     account.map_or(Ok(()), |account| check_reach(account, &directory))?;
     let [data, socket_dir, temporary] = home.directories(account)?;
-    Ok(Place { data, home: directory, socket_dir, temporary, port: options.port })
+    Ok(Place { name: name.into(), data, home: directory, socket_dir, temporary, port: options.port })
 }
 
 impl PrivateServer {
@@ -271,8 +347,61 @@ impl PrivateServer {
         self.spawn(account)
     }
 
+    /// Creates the first node of a cluster.
+    fn create_first(&mut self, plan: &cluster::Plan, options: &StartOptions, account: Option<&Account>) -> Result<()> {
+        self.home.mark(State::Running)?;
+        process::run_to_end(self.kind.create(&self.binaries, &self.place), &self.place.home, account)?;
+        self.configure_node(plan, 0, &self.place, options)?;
+        // Its files know then how it is configured: a copy that can do less would not follow it.
+        self.spawn(account)?;
+        self.stop()
+    }
+
+    /// Creates another node of the cluster of `first`, which does not run.
+    fn create_copy(
+        &self,
+        plan: &cluster::Plan,
+        at: usize,
+        first: &PrivateServer,
+        options: &StartOptions,
+        account: Option<&Account>,
+    ) -> Result<()> {
+        self.home.mark(State::Running)?;
+        process::run_to_end(cluster::copying(&first.place, &self.place), &self.place.home, account)?;
+        self.configure_node(plan, at, &first.place, options)
+    }
+
+    fn configure_node(&self, plan: &cluster::Plan, at: usize, first: &Place, options: &StartOptions) -> Result<()> {
+        let Some(cluster) = self.cluster else { return Ok(()) };
+        let places = (&self.place, first);
+        self.kind.configure(&self.place, &cluster.settings(plan, at, places, &options.settings)?)?;
+        allow_files(fit::files_of_server(&options.settings, self.kind.session_settings()));
+        cluster.prepare(plan, at, places)
+    }
+
+    /// Waits until all nodes have the state of the first.
+    fn await_members(&mut self) -> Result<()> {
+        let deadline = Instant::now() + READY_TIMEOUT;
+        while let Err(error) = self.try_connect_to(self.url()) {
+            let ended = self.peers.last_mut().and_then(PrivateServer::last_words);
+            if ended.is_some() || Instant::now() > deadline {
+                let place = self.peers.last().map_or_else(String::new, |peer| peer.place.data.display().to_string());
+                return Err(Error::target(
+                    place,
+                    format!("the node did not join ({})", ended.unwrap_or(error.message)),
+                ));
+            }
+            std::thread::sleep(READY_POLL);
+        }
+        Ok(())
+    }
+
     fn spawn(&mut self, account: Option<&Account>) -> Result<()> {
-        let daemon = Daemon::spawn(self.kind.run(&self.binaries, &self.place), &self.place.home, account)?;
+        let mut command = self.kind.run(&self.binaries, &self.place);
+        if let Some(cluster) = self.cluster {
+            command = cluster.wrap(command, &self.place);
+        }
+        let daemon = Daemon::spawn(command, &self.place.home, account)?;
         self.daemon = Some(daemon);
         self.await_ready()
     }
@@ -283,7 +412,12 @@ impl PrivateServer {
     /// If it does not end, or does not start.
     pub fn restart(&mut self) -> Result<()> {
         self.stop()?;
-        self.spawn(account_for_server(self.kind.account())?.as_ref())
+        let account = account_for_server(self.kind.account())?;
+        self.spawn(account.as_ref())?;
+        let mut peers = std::mem::take(&mut self.peers);
+        let started = peers.iter_mut().try_for_each(|peer| peer.spawn(account.as_ref()));
+        self.peers = peers;
+        started.and_then(|()| self.await_members())
     }
 
     /// As [`PrivateServer::restart`], in this setup from then on.
@@ -332,17 +466,26 @@ impl PrivateServer {
     }
 
     fn try_connect(&self) -> std::result::Result<(), crate::engine::EngineError> {
+        self.try_connect_to(self.kind.url(&self.place))
+    }
+
+    fn try_connect_to(&self, url: String) -> std::result::Result<(), crate::engine::EngineError> {
         let unknown = || crate::engine::EngineError::new(ErrorClass::Other, "the engine is not compiled in");
         let engine = crate::engine::find(self.kind.engine()).ok_or_else(unknown)?;
-        let target = Target::Existing { engine: self.kind.engine().into(), url: self.url() };
-        let url = Some(self.url());
+        let target = Target::Existing { engine: self.kind.engine().into(), url: url.clone() };
+        let access = if self.cluster.is_some() { Access::Follow } else { Access::Inspect };
+        let url = Some(url);
         let to = ConnectTo { target, file: None, url, password: None, settings: BTreeMap::new() };
-        engine.open(&to, Access::Inspect).map(|_| ())
+        engine.open(&to, access).map(|_| ())
     }
 
     /// Where to connect; no password is needed on this host for the user that started it.
     pub fn url(&self) -> String {
-        self.kind.url(&self.place)
+        if self.peers.is_empty() {
+            return self.kind.url(&self.place);
+        }
+        let places: Vec<&Place> = std::iter::once(self).chain(&self.peers).map(|node| &node.place).collect();
+        self.kind.cluster_url(&places)
     }
     /// A command line by which a user can connect.
     pub fn connect_hint(&self) -> String {
@@ -368,6 +511,15 @@ impl PrivateServer {
     pub fn log_path(&self) -> PathBuf {
         process::log_path(&self.place.home)
     }
+    /// True if it is the first node of several.
+    pub fn is_cluster(&self) -> bool {
+        self.cluster.is_some()
+    }
+    /// Process ids of all nodes, the first one's first; of a single server its own.
+    pub fn pids(&self) -> Vec<u32> {
+        let own = self.pid().into_iter();
+        own.chain(self.peers.iter().filter_map(PrivateServer::pid)).collect()
+    }
     /// Process id of the server, while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.daemon.as_ref().map(Daemon::pid)
@@ -375,6 +527,9 @@ impl PrivateServer {
 
     /// How the server ended and what it said last, if it ended by itself; waits a moment for its end.
     pub fn last_words(&mut self) -> Option<String> {
+        if let Some(words) = self.peers.iter_mut().find_map(PrivateServer::last_words) {
+            return Some(words);
+        }
         let end = self.daemon.as_mut()?.end()?;
         let said = process::last_log_lines(&self.place.home);
         Some(format!("the server's process has ended ({end}), its log ends with: {said}"))
@@ -398,6 +553,7 @@ impl PrivateServer {
     /// # Errors
     /// If it does not end, or files cannot be removed.
     pub fn stop_and_remove(mut self) -> Result<()> {
+        std::mem::take(&mut self.peers).into_iter().try_for_each(PrivateServer::stop_and_remove)?;
         self.stop()?;
         self.home.remove()
     }
@@ -416,6 +572,7 @@ impl PrivateServer {
     }
 
     fn stop(&mut self) -> Result<()> {
+        self.peers.iter_mut().try_for_each(PrivateServer::stop)?;
         self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))
     }
 }

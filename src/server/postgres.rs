@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::binaries::{Artifact, Binaries, expand, fetched_dirs, output_of};
 use super::home::write_config;
 use super::process::StopSignals;
-use super::{Place, ServerKind, percent_encode, refuse_ours};
+use super::{Place, ServerKind, host_of, percent_encode, refuse_ours};
 use crate::engine::Version;
 use crate::error::{Error, Result, excerpt, quote};
 
@@ -34,9 +34,9 @@ const ARTIFACTS: [(&str, &str, &str); 4] = [
     ("macos", "aarch64", "embedded-postgres-binaries-darwin-arm64v8"),
 ];
 /// Part of the socket's name when no TCP port is wanted; the socket's directory is ours alone.
-const SOCKET_PORT: u16 = 5432;
+pub(super) const SOCKET_PORT: u16 = 5432;
 /// Owner of everything in the private server.
-const SUPERUSER: &str = "dbdyno";
+pub(super) const SUPERUSER: &str = "dbdyno";
 const DATABASE: &str = "postgres";
 /// Our settings, after those of the file in the data directory.
 const CONFIG_FILE: &str = "postgresql.conf";
@@ -117,6 +117,12 @@ impl ServerKind for PostgresServer {
         format!("postgres://{SUPERUSER}@/{DATABASE}?host={dir}&port={}", place.port.unwrap_or(SOCKET_PORT))
     }
 
+    fn cluster_url(&self, places: &[&Place]) -> String {
+        let host = |place: &&Place| format!("{}:{}", host_of(&place.socket_dir), place.port.unwrap_or(SOCKET_PORT));
+        let hosts = places.iter().map(host).collect::<Vec<_>>().join(",");
+        format!("postgres://{SUPERUSER}@{hosts}/{DATABASE}?nodes=all")
+    }
+
     fn connect_hint(&self, binaries: &Binaries, place: &Place) -> String {
         let psql = binaries.program("psql");
         let psql = if psql.exists() { psql } else { PathBuf::from("psql") };
@@ -176,7 +182,7 @@ fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<Str
         ("unix_socket_permissions", "0700".into()),
         ("logging_collector", "off".into()),
         ("log_destination", "stderr".into()),
-        ("cluster_name", "dbdyno".into()),
+        ("cluster_name", place.name.clone()),
     ];
     refuse_ours(settings, &ours)?;
     let profile = settings.iter().map(|(name, value)| (name.as_str(), value.clone()));
@@ -203,6 +209,7 @@ mod tests {
         Place {
             home: "/d".into(),
             data: "/d/data".into(),
+            name: "n".into(),
             socket_dir: "/d/so cket".into(),
             temporary: "/d/tmp".into(),
             port,

@@ -275,7 +275,17 @@ pub fn client(sql: &str, commit: Commit) -> JobCode {
 pub fn run(database: &dyn Database, code: &JobCode, job: u32, script: &mut Script) -> Result<(), EngineError> {
     let facts = Facts::from([("rows".into(), 16_000.0)]);
     database.run_job(
-        &JobOrder { job, jobs: 2, code, session: &[], seed: 1, facts: &facts, rows: ROWS, wire: Default::default() },
+        &JobOrder {
+            job,
+            jobs: 2,
+            code,
+            session: &[],
+            seed: 1,
+            facts: &facts,
+            rows: ROWS,
+            wire: Default::default(),
+            node: None,
+        },
         script,
     )
 }
@@ -513,6 +523,7 @@ fn a_lost_session_ends_the_job_and_what_it_did_is_kept() {
             facts: &facts,
             rows: ROWS,
             wire: Default::default(),
+            node: None,
         };
         let error = database.run_job(&order, &mut acting).unwrap_err();
         assert_eq!(error.class, ErrorClass::Lost, "{}: {error}", subject.engine);

@@ -108,7 +108,7 @@ fn on_private_server(
 ) {
     let dir = directory();
     let data_dir = dir.path().join("data");
-    let target = Target::Private { engine: engine.into(), data_dir, server_bin, port: None };
+    let target = Target::Private { engine: engine.into(), data_dir, server_bin, port: None, cluster: None };
     every_workload(&target, settings, dir.path(), part);
 }
 

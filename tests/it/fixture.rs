@@ -199,6 +199,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         open: None,
         beside: None,
         latency_stride: 16,
+        node_figures: Vec::new(),
         job_figures: vec![JobFigures { job: 1, part: 0, tally: tally.clone(), units: 0.1, elapsed_s: window_s }],
         parts: vec![part(id, params, jobs, &tally, ops_per_s)],
         series: series(ops_per_s, is_sampled(group)),

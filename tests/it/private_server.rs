@@ -175,6 +175,7 @@ fn run<F: FnMut(u32)>(database: &dyn Database, code: &JobCode, pacer: &mut TestP
             facts: &facts,
             rows: ROWS,
             wire: Default::default(),
+            node: None,
         },
         pacer,
     )

@@ -62,6 +62,7 @@ fn selection(statement: &str, window: Window) -> Selection {
         ramp: Ramp::Fixed(vec![1]),
         looping: Loop::Closed,
         window,
+        nodes: None,
         repeat: 1,
         hash: String::new(),
     }

@@ -271,6 +271,7 @@ fn the_recipe_of_an_engine_gives_a_planned_workload_that_runs() {
         facts: &facts,
         rows,
         wire: Default::default(),
+        node: None,
     };
     let mut pacer = OneSlice { ops: Some(500), done: Vec::new() };
     database.run_job(&order, &mut pacer).unwrap();

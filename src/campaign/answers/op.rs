@@ -55,6 +55,7 @@ fn drive(checking: &Checking<'_>) -> Result<Done> {
         facts: checking.facts,
         rows: row_function(plan),
         wire: checking.selection.wire,
+        node: None,
     };
     let mut pacer = OneOp::default();
     checking.database.run_job(&order, &mut pacer).map_err(|error| checking.at(error))?;

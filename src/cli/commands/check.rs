@@ -121,9 +121,9 @@ struct Asked<'a> {
 
 fn target(context: &Context, asked: &Asked<'_>, needed_bytes: u64) -> Vec<Finding> {
     let found = match &asked.request.target {
-        Target::Private { engine, data_dir, server_bin, port } => {
-            let (data_dir, server_bin) = (data_dir.clone(), server_bin.clone());
-            let options = StartOptions { data_dir, server_bin, port: *port, ..StartOptions::default() };
+        Target::Private { engine, data_dir, server_bin, port, cluster } => {
+            let (data_dir, server_bin, cluster) = (data_dir.clone(), server_bin.clone(), cluster.clone());
+            let options = StartOptions { data_dir, server_bin, port: *port, cluster, ..StartOptions::default() };
             private(engine, &options, needed_bytes)
         }
         Target::Embedded { engine, data_dir } => embedded(engine, data_dir, needed_bytes),

@@ -97,8 +97,17 @@ fn code(branches: Vec<Branch>, shared_read: bool) -> JobCode {
 fn run(code: &JobCode, recorder: &mut Recorder, script: &mut Script) -> Result<(), EngineError> {
     let facts = Facts::from([("n".into(), 1000.0)]);
     let rows = RowFunction { table_rows: 8000, seed: 1 };
-    let order =
-        JobOrder { job: 3, jobs: 4, code, session: &[], seed: 1, facts: &facts, rows, wire: Default::default() };
+    let order = JobOrder {
+        job: 3,
+        jobs: 4,
+        code,
+        session: &[],
+        seed: 1,
+        facts: &facts,
+        rows,
+        wire: Default::default(),
+        node: None,
+    };
     drive(&order, script, |_| Ok(recorder))
 }
 

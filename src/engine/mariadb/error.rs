@@ -18,6 +18,8 @@ fn class_of(code: u16, sqlstate: &str, message: &str) -> ErrorClass {
     match code {
         1045 | 1130 | 1251 | 1524 | 1698 | 1820 | 1862 | 4151 => ErrorClass::Denied,
         1044 | 1142 | 1143 | 1227 | 1370 | 1410 | 1419 => ErrorClass::Privilege,
+        // "WSREP has not yet prepared node for application use": the node is alive and does not take work.
+        1047 if message.contains("WSREP") => ErrorClass::Unreachable,
         1213 => ErrorClass::Deadlock,
         1020 => ErrorClass::Serialization,
         1205 => ErrorClass::Busy,
@@ -102,6 +104,7 @@ mod tests {
             (1044, "42000", ErrorClass::Privilege),
             (1370, "42000", ErrorClass::Privilege),
             (1213, "40001", ErrorClass::Deadlock),
+            (1047, "08S01", ErrorClass::Other),
             (1205, "HY000", ErrorClass::Busy),
             (1021, "HY000", ErrorClass::DiskFull),
             (1114, "HY000", ErrorClass::DiskFull),
@@ -113,6 +116,7 @@ mod tests {
         ] {
             assert_eq!(class_of(code, state, ""), class, "{code}");
         }
+        assert_eq!(class_of(1047, "08S01", "WSREP has not yet prepared node"), ErrorClass::Unreachable);
         let full = "Got error 28 \"No space left on device\" from storage engine InnoDB";
         assert_eq!(class_of(1030, "HY000", full), ErrorClass::DiskFull);
     }

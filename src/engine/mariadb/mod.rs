@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::Running;
+use crate::engine::cluster::{self, OpenNode};
 use crate::engine::remote::{
     Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account, own_password,
     sessions_left,
@@ -118,11 +119,34 @@ impl Engine for MySql {
 /// Opens a server of this product.
 fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
     let options = ClientOptions::of_user();
-    let mut config = Config::parse(target.url()?, product, &options)?;
+    let config = Config::parse(target.url()?, product, &options)?;
     let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
     if config.wants_password {
         passwords.offer(options.password.clone());
     }
+    let is_ours = matches!(target.target, Target::Private { .. });
+    if !config.is_cluster {
+        return open_one(config, options, passwords, is_ours, access);
+    }
+    let member = |host: &Host| {
+        let config = Config { hosts: vec![host.clone()], ..config.clone() };
+        let (options, passwords) = (options.clone(), passwords.clone());
+        let open: OpenNode<'_> =
+            Box::new(move |access| open_one(config.clone(), options.clone(), passwords.clone(), is_ours, access));
+        (host.address(), open)
+    };
+    cluster::open(config.hosts.iter().map(member).collect(), access, |block, values| MARIADB.sql(block, values))
+}
+
+/// Opens one server.
+fn open_one(
+    mut config: Config,
+    options: ClientOptions,
+    passwords: Arc<Passwords>,
+    is_ours: bool,
+    access: Access,
+) -> Result<Box<dyn Database>, EngineError> {
+    let product = config.product;
     let mut connection = connect(&config, &options, &passwords)?;
     let version = product.version(&connection.server_version)?;
     set_up(&mut connection)?;
@@ -140,7 +164,7 @@ fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result
         roads: Roads::new(Road { config, passwords }),
         options,
         is_local,
-        is_ours: matches!(target.target, Target::Private { .. }),
+        is_ours,
         version,
         no_routines: ours.no_routines,
         has_rocksdb,
@@ -224,6 +248,7 @@ impl MariaDatabase {
     fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
         let mut session = self.session_on(self.road(job.wire.transport)?.as_ref())?;
         session.be_of_job(&self.jobs, self.counts.get().cloned());
+        cluster::check_node(&mut session, job.node, &self.product.sql("node", &[])?)?;
         job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
         Ok(session)
     }

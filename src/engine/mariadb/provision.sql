@@ -75,3 +75,21 @@ grant all on *.* to {{user}}@'127.0.0.1'
 
 -- name: drop-account
 drop user if exists {{user}}@'127.0.0.1'
+
+-- name: node
+-- One row: what no other server says of itself, the cluster (of Galera only), the name, whether it can be written to, whether
+-- it takes work.
+select max(case variable_name when 'WSREP_GCOMM_UUID' then variable_value end) as id,
+  max(case variable_name when 'WSREP_CLUSTER_STATE_UUID' then variable_value end) as cluster,
+  (select variable_value from information_schema.global_variables where variable_name = 'WSREP_NODE_NAME') as name,
+  @@global.read_only = 0 as writable,
+  max(case variable_name when 'WSREP_READY' then variable_value end) = 'ON' as ready
+from information_schema.global_status
+where variable_name in ('WSREP_GCOMM_UUID', 'WSREP_CLUSTER_STATE_UUID', 'WSREP_READY')
+
+-- name: position
+-- The last transaction of the whole cluster that this node has.
+select variable_value from information_schema.global_status where variable_name = 'WSREP_LAST_COMMITTED'
+
+-- name: reached
+select variable_value >= {{position}} from information_schema.global_status where variable_name = 'WSREP_LAST_COMMITTED'

@@ -8,7 +8,8 @@ use super::options::ClientOptions;
 use super::product::Product;
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Reach, Tls, TlsMode, Url, bad_url as bad, from_env, not_empty, os_user, port_number, unknown_parameter,
+    Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, not_empty, os_user, port_number,
+    unknown_parameter,
 };
 use crate::error::quote;
 use crate::model::PasswordSources;
@@ -38,8 +39,10 @@ pub(super) enum ServerKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Config {
     pub product: &'static Product,
-    /// Tried in order.
+    /// Tried in order, unless each is a node.
     pub hosts: Vec<Host>,
+    /// Every host is a node of a cluster.
+    pub is_cluster: bool,
     pub user: String,
     /// Database that must exist; our own objects are in another one.
     pub database: Option<String>,
@@ -60,6 +63,7 @@ struct Parts {
     no_password: bool,
     tls: Tls,
     server_key: ServerKey,
+    is_cluster: bool,
 }
 
 impl Config {
@@ -96,6 +100,7 @@ impl Parts {
         match name {
             "socket" => self.socket = Some(value),
             "user" => self.user = Some(value),
+            "nodes" => self.is_cluster = every_host(&value)?,
             "auth" if value == "none" => self.no_password = true,
             "ssl-mode" => self.tls.mode = tls_mode(&value)?,
             "ssl-ca" => self.tls.roots = Some(value.into()),
@@ -127,12 +132,12 @@ impl Parts {
                 self.hosts.into_iter().map(|(name, port)| host(name, not_empty(port))).collect::<Result<_, _>>()?
             }
         };
-        let (wants_password, server_key) = (!self.no_password, self.server_key);
-        Ok(Config { product, hosts, user, database: self.database, wants_password, tls, server_key })
+        let (wants_password, server_key, is_cluster) = (!self.no_password, self.server_key, self.is_cluster);
+        Ok(Config { product, hosts, is_cluster, user, database: self.database, wants_password, tls, server_key })
     }
 }
 
-const PARAMETERS: &str = "socket, user, auth=none, ssl-mode, ssl-ca, ssl-cert, ssl-key, server-public-key-path, \
+const PARAMETERS: &str = "socket, user, nodes=all, auth=none, ssl-mode, ssl-ca, ssl-cert, ssl-key, server-public-key-path, \
                           get-server-public-key=1";
 
 /// As the clients of MySQL call them, in any case.

@@ -30,13 +30,13 @@ const WALLET_PASSWORD: &str = "ORACLE_WALLET_PWD";
 /// The file of passwords, in the home directory.
 const PASSWORD_FILE: &str = ".oraclepass";
 
-/// Opens a session of job `job` (0 = a control session), on its instance, with our settings.
+/// Opens a session on the instance `node`, where the URL names instances, with our settings.
 ///
 /// # Errors
 /// Nobody listens, the service is refused, wrong password; a setting that the server does not take.
-pub(super) fn connect(config: &Config, passwords: &Passwords, job: u32) -> Result<Connection, EngineError> {
+pub(super) fn connect(config: &Config, passwords: &Passwords, node: Option<&str>) -> Result<Connection, EngineError> {
     let password = passwords.find(&config.user, || from_file(config))?;
-    let (driver, address) = (driver_config(config, &password), config.connect_string(job));
+    let (driver, address) = (driver_config(config, &password), config.connect_string(node));
     prepare_process();
     let asked = address.clone();
     let connection = within(limit(config), &address, move || oracledb::connect(driver.set_connect_string(&asked)?))?;
@@ -46,7 +46,7 @@ pub(super) fn connect(config: &Config, passwords: &Passwords, job: u32) -> Resul
     }
     let module = format!("{PROGRAM}-{}", std::process::id());
     connection.set_module(&module).map_err(|error| error::from_driver(&error, ""))?;
-    check_node(config.node(job), &connection)?;
+    check_node(config.node(node), &connection)?;
     Ok(connection)
 }
 
@@ -124,7 +124,7 @@ fn check_node(wanted: Option<&str>, connection: &Connection) -> Result<(), Engin
 fn from_file(config: &Config) -> Result<Option<SecretString>, String> {
     let path: Option<PathBuf> = in_home(PASSWORD_FILE);
     let text = path.map_or(Ok(None), |path| private_text(&path))?;
-    Ok(text.and_then(|text| lookup(text.expose_secret(), &config.user, &config.connect_string(0))))
+    Ok(text.and_then(|text| lookup(text.expose_secret(), &config.user, &config.connect_string(None))))
 }
 
 fn lookup(text: &str, user: &str, address: &str) -> Option<SecretString> {

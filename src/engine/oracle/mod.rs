@@ -75,7 +75,7 @@ impl Engine for Oracle {
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let config = Config::parse(target.url()?)?;
         let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
-        let connection = connect(&config, &passwords, 0)?;
+        let connection = connect(&config, &passwords, None)?;
         let version = version_of(&connection)?;
         let running = Running::new();
         let ours = provision::check(&mut OraSession::new(connection, &running)?, access)?;
@@ -122,13 +122,13 @@ struct OraDatabase {
 }
 
 impl OraDatabase {
-    fn open_session(&self, job: u32) -> Result<OraSession, EngineError> {
-        OraSession::new(connect(&self.config, &self.passwords, job)?, &self.running)
+    fn open_session(&self, node: Option<&str>) -> Result<OraSession, EngineError> {
+        OraSession::new(connect(&self.config, &self.passwords, node)?, &self.running)
     }
 
     fn job_session(&self, job: &JobOrder<'_>) -> Result<OraSession, EngineError> {
         self.reach(job.wire.transport)?;
-        let mut session = self.open_session(job.job)?;
+        let mut session = self.open_session(job.node)?;
         session.be_of_job(&self.jobs, self.counts.get().cloned());
         job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
         Ok(session)
@@ -140,7 +140,7 @@ impl Database for OraDatabase {
         self.version.clone()
     }
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(self.open_session(0)?))
+        Ok(Box::new(self.open_session(None)?))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         match job.code {
@@ -151,14 +151,14 @@ impl Database for OraDatabase {
         }
     }
     fn load_rows(&self, rows: &RowLoad<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), EngineError> {
-        load::load(&self.open_session(0)?.connection, rows, progress)
+        load::load(&self.open_session(None)?.connection, rows, progress)
     }
     /// By a session of its own: the driver cannot break a call. Without the privilege ALTER SYSTEM nothing is cancelled, and
     /// what runs ends by itself.
     fn cancel(&self) {
         let mut handles = Vec::new();
         self.running.each(|handle| handles.push(*handle));
-        let Ok(mut session) = self.open_session(0) else { return };
+        let Ok(mut session) = self.open_session(None) else { return };
         for Handle { instance, sid, serial } in handles {
             let [instance, sid, serial] = [instance.to_string(), sid.to_string(), serial.to_string()];
             let values = [("sid", sid.as_str()), ("serial", serial.as_str()), ("instance", instance.as_str())];
@@ -183,7 +183,7 @@ impl Database for OraDatabase {
     }
     /// Unknown to a user that may not see v$resource_limit.
     fn sessions_left(&self) -> Result<Option<SessionsLeft>, EngineError> {
-        match sessions_left(&mut self.open_session(0)?, &provision::sql("sessions", &[])?) {
+        match sessions_left(&mut self.open_session(None)?, &provision::sql("sessions", &[])?) {
             Err(error) if error.class == ErrorClass::Statement => Ok(None),
             outcome => outcome,
         }

@@ -98,25 +98,24 @@ impl Config {
         Ok(self)
     }
 
-    /// The connect string of job `job` (from 1; 0 = a control session): on its instance, if the URL names instances.
-    pub(super) fn connect_string(&self, job: u32) -> String {
+    /// The connect string of a session on an instance; if none is named on the first of the URL.
+    pub(super) fn connect_string(&self, node: Option<&str>) -> String {
         match &self.address {
             Address::Text(text) => text.clone(),
             Address::Service { hosts, service, instance } => {
                 let hosts: Vec<String> =
                     hosts.iter().map(|(host, port)| format!("{}:{port}", bracketed(host))).collect();
                 let protocol = if self.tcps { "tcps://" } else { "" };
-                let instance = self.node(job).or(instance.as_deref());
+                let instance = self.node(node).or(instance.as_deref());
                 let instance = instance.map_or(String::new(), |name| format!("/{name}"));
                 format!("{protocol}{}/{service}{instance}", hosts.join(","))
             }
         }
     }
 
-    /// The instance of a job: job j is on instance j mod n.
-    pub(super) fn node(&self, job: u32) -> Option<&str> {
-        let count = u32::try_from(self.nodes.len()).ok().filter(|count| *count > 0)?;
-        self.nodes.get((job.max(1) - 1) as usize % count as usize).map(String::as_str)
+    /// The instance that a session is to be on, if the URL names instances.
+    pub(super) fn node<'a>(&'a self, asked: Option<&'a str>) -> Option<&'a str> {
+        asked.or_else(|| self.nodes.first().map(String::as_str))
     }
 }
 
@@ -211,7 +210,7 @@ mod tests {
     use super::*;
 
     fn string(url: &str) -> String {
-        Config::parse(url).unwrap().connect_string(0)
+        Config::parse(url).unwrap().connect_string(None)
     }
 
     #[test]
@@ -228,16 +227,15 @@ mod tests {
         let descriptor = "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCPS)(HOST=db)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=a-b))\
                           (SECURITY=(SSL_SERVER_CERT_DN=\"CN=db,O=x/y\")))";
         let config = Config::parse(&format!("oracle://ann@{descriptor}?connect_timeout=3")).unwrap();
-        assert_eq!((config.connect_string(1).as_str(), config.user.as_str()), (descriptor, "ann"));
+        assert_eq!((config.connect_string(None).as_str(), config.user.as_str()), (descriptor, "ann"));
         assert_eq!(config.connect_timeout, Duration::from_secs(3));
     }
 
     #[test]
-    fn jobs_are_dealt_to_the_nodes_in_turn() {
+    fn a_session_is_on_the_instance_that_is_asked_for_else_on_the_first() {
         let config = Config::parse("oracle://ann@scan/sales?nodes=ORCL1,ORCL2").unwrap();
-        let strings: Vec<_> = [1, 2, 3].map(|job| config.connect_string(job)).into();
-        assert_eq!(strings, ["scan:1521/sales/ORCL1", "scan:1521/sales/ORCL2", "scan:1521/sales/ORCL1"]);
-        assert_eq!((config.node(4), config.node(0)), (Some("ORCL2"), Some("ORCL1")));
+        let strings = [None, Some("ORCL2")].map(|node| config.connect_string(node));
+        assert_eq!(strings, ["scan:1521/sales/ORCL1", "scan:1521/sales/ORCL2"]);
     }
 
     #[test]
@@ -258,7 +256,7 @@ mod tests {
             ("oracle://u@h/s?connect_timeout=0", "connect_timeout"),
             ("oracle://u@h/s?sslmode=x", "unknown URL parameter"),
         ] {
-            let refused = Config::parse(url).map(|config| config.connect_string(0));
+            let refused = Config::parse(url).map(|config| config.connect_string(None));
             assert!(word.is_empty() || refused.unwrap_err().message.contains(word), "{url}");
         }
     }

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine::cancel::Running;
+use crate::engine::cluster::{self, OpenNode};
 use crate::engine::keeper::Keeper;
 use crate::engine::remote::{
     Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account, own_password,
@@ -99,20 +100,16 @@ impl Engine for Postgres {
     fn open(&self, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
         let config = Config::parse(target.url()?)?;
         let passwords = Arc::new(Passwords::new(url::SOURCES, target.password.clone()));
-        let connection = connect(&config, &passwords, &[])?;
-        let version = Version::parse(&connection.server_version);
-        check_version(&version, &connection.server_version)?;
-        let (pid, is_local) = (connection.backend_pid, connection.local);
-        let running = Running::new();
-        let mut session = PgSession::new(connection, &running);
-        provision::check_state(&mut session, pid, access)?;
-        provision::prepare(&mut session, access)?;
-        let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
-        let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
         let is_ours = matches!(target.target, Target::Private { .. });
-        let roads = Roads::new(Road { config, passwords });
-        let jobs = Running::new();
-        Ok(Box::new(PgDatabase { roads, is_local, is_ours, version, postmaster_pid, storage_path, running, jobs }))
+        if !config.is_cluster {
+            return open(config, passwords, is_ours, access);
+        }
+        let member = |host: &Host| {
+            let (config, passwords) = (Config { hosts: vec![host.clone()], ..config.clone() }, passwords.clone());
+            let open: OpenNode<'_> = Box::new(move |access| open(config.clone(), passwords.clone(), is_ours, access));
+            (host.address(), open)
+        };
+        cluster::open(config.hosts.iter().map(member).collect(), access, provision::node_sql)
     }
     fn keeps(&self) -> bool {
         true
@@ -128,6 +125,28 @@ impl Engine for Postgres {
         provision::check_state(&mut session, greeted, Access::Watch)?;
         Ok(Box::new(PgKeeper(session)))
     }
+}
+
+/// Opens one server.
+fn open(
+    config: Config,
+    passwords: Arc<Passwords>,
+    is_ours: bool,
+    access: Access,
+) -> Result<Box<dyn Database>, EngineError> {
+    let connection = connect(&config, &passwords, &[])?;
+    let version = Version::parse(&connection.server_version);
+    check_version(&version, &connection.server_version)?;
+    let (pid, is_local) = (connection.backend_pid, connection.local);
+    let running = Running::new();
+    let mut session = PgSession::new(connection, &running);
+    provision::check_state(&mut session, pid, access)?;
+    provision::prepare(&mut session, access)?;
+    let postmaster_pid = pid.filter(|_| is_local).and_then(|pid| session::postmaster_of(pid, &config.database));
+    let storage_path = if is_local { directory(&mut session, &provision::sql("directory")?) } else { None };
+    let roads = Roads::new(Road { config, passwords });
+    let jobs = Running::new();
+    Ok(Box::new(PgDatabase { roads, is_local, is_ours, version, postmaster_pid, storage_path, running, jobs }))
 }
 
 fn check_version(version: &Version, text: &str) -> Result<(), EngineError> {
@@ -225,6 +244,7 @@ impl Database for PgDatabase {
         let session = || {
             let mut session = self.session_on(self.road(job.wire.transport)?.as_ref(), JOB_SETTINGS)?;
             session.be_of_job(&self.jobs);
+            cluster::check_node(&mut session, job.node, &provision::node_sql("node", &[])?)?;
             job.session.iter().try_for_each(|sql| session.execute(sql).map(drop))?;
             Ok::<_, EngineError>(session)
         };

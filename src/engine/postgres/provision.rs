@@ -19,6 +19,11 @@ pub(super) fn sql(block: &str) -> Result<String, EngineError> {
     own_sql(SQL, block, &[("schema", SCHEMA)])
 }
 
+/// A statement about the nodes of a cluster.
+pub(super) fn node_sql(block: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
+    own_sql(SQL, block, values)
+}
+
 /// Checks that the schema can be used, or created; creates it if `access` allows.
 pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), EngineError> {
     if access == Access::Watch {
@@ -38,7 +43,7 @@ pub(super) fn prepare(session: &mut PgSession, access: Access) -> Result<(), Eng
             format!("user {user} may not create a schema in database {database}"),
             format!("as its owner: grant create on database {database} to {user}"),
         )),
-        (false, true, _) if access == Access::Inspect => Ok(()),
+        (false, true, _) if access != Access::Provision => Ok(()),
         (false, true, _) => session.execute(&sql("create")?).map(|_| ()),
     }
 }
@@ -54,6 +59,7 @@ pub(super) fn check_state(session: &mut PgSession, greeted: Option<u32>, access:
     let (is_standby, only_reads) = (column(1) == "t", column(2) == "on");
     match access {
         Access::Watch => Ok(()),
+        Access::Follow if is_standby => Ok(()),
         _ if is_standby => Err(missing("the server is a standby, which can only be read", "connect to its primary")),
         _ if only_reads => Err(missing(
             "transactions of this user can only read (default_transaction_read_only)",
@@ -82,6 +88,9 @@ mod tests {
         for block in ["privileges", "create"] {
             assert!(sql(block).unwrap().contains(SCHEMA), "{block}");
         }
-        assert!(["sessions", "directory", "state"].into_iter().all(|block| sql(block).is_ok()) && sql("gone").is_err());
+        assert!(
+            ["sessions", "directory", "state", "node", "position"].into_iter().all(|block| sql(block).is_ok())
+                && sql("gone").is_err()
+        );
     }
 }

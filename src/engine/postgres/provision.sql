@@ -52,3 +52,17 @@ set password_encryption = 'scram-sha-256'; drop role if exists {{user}}; create 
 
 -- name: drop-account
 drop role if exists {{user}}
+
+-- name: node
+-- One row: what no other server says of itself (a standby has the system identifier of its primary), the cluster, the name,
+-- whether it can be written to, whether it takes work.
+select concat(system_identifier, ':', current_setting('port'), ':', extract(epoch from pg_postmaster_start_time())) as id,
+  system_identifier as cluster, current_setting('cluster_name') as name, (not pg_is_in_recovery())::int as writable, 1 as ready
+from pg_control_system()
+
+-- name: position
+select pg_current_wal_flush_lsn()
+
+-- name: reached
+-- 1 once the standby has replayed what the primary had written; a server that is not one has it.
+select case when pg_is_in_recovery() then (coalesce(pg_last_wal_replay_lsn(), '0/0') >= '{{position}}')::int else 1 end

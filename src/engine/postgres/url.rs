@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::EngineError;
 use crate::engine::remote::{
-    Host, Reach, Tls, TlsMode, Url, bad_url as bad, from_env, in_home, os_user, port_number, unknown_parameter,
+    Host, Reach, Tls, TlsMode, Url, bad_url as bad, every_host, from_env, in_home, os_user, port_number,
+    unknown_parameter,
 };
 use crate::error::quote;
 use crate::model::PasswordSources;
@@ -24,8 +25,10 @@ const ALPN: &str = "postgresql";
 /// How to connect, without password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Config {
-    /// Tried in order.
+    /// Tried in order, unless each is a node.
     pub hosts: Vec<Host>,
+    /// Every host is a node of a cluster.
+    pub is_cluster: bool,
     pub user: String,
     pub database: String,
     /// Of hosts that are reached over a network. With a protocol within, encryption begins at once.
@@ -51,6 +54,7 @@ struct Parts {
     sslmode: Option<String>,
     tls: Tls,
     binding: Binding,
+    is_cluster: bool,
 }
 
 impl Config {
@@ -62,7 +66,8 @@ impl Config {
         let url = Url::parse(url, SCHEMES, SOURCES)?;
         let (hosts, ports) = url.hosts.into_iter().unzip();
         let (tls, binding) = (Tls::default(), Binding::default());
-        let mut parts = Parts { hosts, ports, user: url.user, database: url.database, sslmode: None, tls, binding };
+        let (user, database) = (url.user, url.database);
+        let mut parts = Parts { hosts, ports, user, database, sslmode: None, tls, binding, is_cluster: false };
         for (name, value) in url.parameters {
             parts.parameter(&name, value)?;
         }
@@ -91,6 +96,7 @@ impl Parts {
             "port" => self.ports = list(&value),
             "user" => self.user = Some(value),
             "dbname" => self.database = Some(value),
+            "nodes" => self.is_cluster = every_host(&value)?,
             "sslmode" => self.sslmode = Some(value),
             "sslrootcert" => self.tls.roots = Some(value.into()),
             "sslcert" => self.tls.certificate = Some(value.into()),
@@ -128,12 +134,12 @@ impl Parts {
             })
         });
         let hosts = hosts.collect::<Result<Vec<Host>, _>>()?;
-        Ok(Config { hosts, user, database, tls, binding: self.binding })
+        Ok(Config { hosts, is_cluster: self.is_cluster, user, database, tls, binding: self.binding })
     }
 }
 
 const PARAMETERS: &str =
-    "host, port, user, dbname, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation, channel_binding";
+    "host, port, user, dbname, nodes=all, sslmode, sslrootcert, sslcert, sslkey, sslnegotiation, channel_binding";
 
 /// The meaning of a value of a parameter.
 fn one_of<T: Copy>(name: &str, value: &str, known: &[(&str, T)]) -> Result<T, EngineError> {
@@ -203,6 +209,7 @@ mod tests {
         assert_eq!(config.user, "ann@x");
         assert_eq!(config.database, "sales");
         assert_eq!(config.hosts, [tcp("db1", 6000), tcp("::1", 6001), tcp("db3", 5432)]);
+        assert!(!config.is_cluster && Config::parse("postgres://u@a,b/d?nodes=all").unwrap().is_cluster);
     }
 
     #[test]
@@ -233,6 +240,7 @@ mod tests {
             ("postgres://u@h/d?sslmode=requires", "'requires' is not a valid sslmode"),
             ("postgres://u@h/d?sslmode=prefer&sslnegotiation=direct", "needs sslmode=require"),
             ("postgres://u@h/d?channel_binding=yes", "not a valid channel_binding"),
+            ("postgres://u@h,i/d?nodes=2", "'2' is not a valid value of nodes"),
             ("postgres://u@h/d?nope=1", "'nope'"),
             ("other://h", "postgres://"),
         ] {

@@ -39,6 +39,16 @@ impl Host {
     }
 }
 
+impl Host {
+    /// As in a URL: what a node of a cluster is called by that has no other name.
+    pub(in crate::engine) fn address(&self) -> String {
+        match self {
+            Host::Socket(path) => path.display().to_string(),
+            Host::Tcp { name, port } => format!("{name}:{port}"),
+        }
+    }
+}
+
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

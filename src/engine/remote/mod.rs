@@ -28,7 +28,9 @@ pub(in crate::engine) use sessions::sessions_left;
 pub(in crate::engine) use stream::Stream;
 pub(in crate::engine) use text::TextQuery;
 pub(in crate::engine) use tls::{Tls, TlsMode};
-pub(in crate::engine) use url::{Url, bad_url, from_env, not_empty, os_user, port_number, unknown_parameter};
+pub(in crate::engine) use url::{
+    Url, bad_url, every_host, from_env, not_empty, os_user, port_number, unknown_parameter,
+};
 
 /// Longest piece of a statement that an error message quotes, in characters.
 const QUOTED_CHARS: usize = 100;

@@ -63,6 +63,18 @@ fn parameter(pair: &str) -> Result<(String, String), EngineError> {
     }
 }
 
+/// Whether all hosts of a list are nodes of a cluster; else the first that answers is meant.
+///
+/// # Errors
+/// Anything but `all`.
+pub(in crate::engine) fn every_host(value: &str) -> Result<bool, EngineError> {
+    if value == "all" {
+        return Ok(true);
+    }
+    Err(bad_url(format!("{} is not a valid value of nodes", quote(value)))
+        .advised("write nodes=all: every host of the list is a node"))
+}
+
 /// A parameter that means nothing; `known` are those that do.
 pub(in crate::engine) fn unknown_parameter(name: &str, known: &str) -> EngineError {
     bad_url(format!("unknown URL parameter {}", quote(name))).advised(format!("use {known}"))

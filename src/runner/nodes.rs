@@ -1,0 +1,96 @@
+//! What each node of a cluster did in a test: its jobs, and what it counted itself.
+
+use std::collections::BTreeMap;
+
+use super::assemble::Raw;
+use crate::engine::Deal;
+use crate::model::{Counters, JobFigures, Moment, NodeFigures, Snapshot};
+
+/// A gauge of a node: how far it is behind.
+const LAG: &str = "replication_lag_s";
+
+/// The counters of each node at a moment.
+type OfNodes = BTreeMap<String, Counters>;
+
+/// The figures of the nodes that jobs were dealt to, and of those that are missing. The nodes' own counters leave the snapshots.
+pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigures> {
+    let read: Vec<(Moment, OfNodes)> = raw.snapshots.iter_mut().map(taken).collect();
+    let is_lost = |name: &String| read.iter().any(|(_, of)| !of.is_empty() && !of.contains_key(name));
+    if raw.deal.nodes.iter().any(is_lost) {
+        forget_sums(&mut raw.snapshots, &read);
+    }
+    let at = |moment| read.iter().find(|(at, _)| *at == moment).map(|(_, nodes)| nodes);
+    let counted = |name: &str, from, to| match (at(from), at(to)) {
+        (Some(from), Some(to)) => from.get(name).zip(to.get(name)).map(|(from, to)| to.since(from)).unwrap_or_default(),
+        _ => Counters::default(),
+    };
+    let present = raw.deal.nodes.iter().map(|name| NodeFigures {
+        lag_s: [Moment::WindowOpen, Moment::WindowClose]
+            .into_iter()
+            .filter_map(|moment| at(moment)?.get(name)?.get(LAG))
+            .reduce(f64::max),
+        lost: is_lost(name),
+        counters: counted(name, Moment::Begin, Moment::End),
+        window_counters: counted(name, Moment::WindowOpen, Moment::WindowClose),
+        ..of_jobs(name, &raw.deal, jobs)
+    });
+    let missing = raw.deal.missing.iter();
+    let missing = missing.map(|name| NodeFigures { name: name.clone(), missing: true, ..NodeFigures::default() });
+    present.chain(missing).collect()
+}
+
+/// A sum over fewer nodes at the end than at the begin says nothing.
+fn forget_sums(snapshots: &mut [Snapshot], read: &[(Moment, OfNodes)]) {
+    let is_of_nodes = |name: &str| read.iter().flat_map(|(_, nodes)| nodes.values()).any(|own| own.get(name).is_some());
+    snapshots.iter_mut().for_each(|snapshot| snapshot.counters.0.retain(|name, _| !is_of_nodes(name)));
+}
+
+fn taken(snapshot: &mut Snapshot) -> (Moment, OfNodes) {
+    (snapshot.moment, snapshot.counters.take_nodes())
+}
+
+/// What the jobs of a node did.
+fn of_jobs(name: &str, deal: &Deal, jobs: &[JobFigures]) -> NodeFigures {
+    let own = || jobs.iter().filter(|job| deal.node(job.job) == Some(name));
+    let per_s = |job: &JobFigures| if job.elapsed_s > 0.0 { job.tally.ops as f64 / job.elapsed_s } else { 0.0 };
+    NodeFigures {
+        name: name.to_owned(),
+        jobs: own().count() as u32,
+        ops: own().map(|job| job.tally.ops).sum(),
+        ops_per_s: own().map(per_s).sum(),
+        ..NodeFigures::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tally;
+
+    #[test]
+    fn each_node_has_its_jobs_and_its_counters_and_a_missing_one_none() {
+        let deal = Deal { nodes: vec!["n1".into(), "n2".into()], missing: vec!["n3".into()] };
+        let snapshot = |moment, commits: [f64; 2]| {
+            let mut counters = Counters([("commits".to_owned(), commits[0] + commits[1])].into());
+            for (name, commits) in ["n1", "n2"].into_iter().zip(commits) {
+                counters.set_node(name, &Counters([("commits".to_owned(), commits), (LAG.to_owned(), 0.5)].into()));
+            }
+            Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 }
+        };
+        let moments = [Moment::Begin, Moment::WindowOpen, Moment::WindowClose, Moment::End];
+        let commits = [[10.0, 20.0], [12.0, 21.0], [16.0, 24.0], [17.0, 25.0]];
+        let snapshots = moments.into_iter().zip(commits).map(|(moment, commits)| snapshot(moment, commits)).collect();
+        let mut raw = Raw { deal, snapshots, ..Raw::default() };
+        let job = |job, ops| {
+            let tally = Tally { ops, ..Tally::default() };
+            JobFigures { job, part: 0, tally, units: 0.0, elapsed_s: 2.0 }
+        };
+        let nodes = node_figures(&mut raw, &[job(1, 4), job(2, 6), job(3, 8)]);
+        let of = |at: usize| (nodes[at].name.as_str(), nodes[at].jobs, nodes[at].ops, nodes[at].ops_per_s);
+        assert_eq!([of(0), of(1), of(2)], [("n1", 2, 12, 6.0), ("n2", 1, 6, 3.0), ("n3", 0, 0, 0.0)]);
+        let commits = |at: usize| (nodes[at].counters.get("commits"), nodes[at].window_counters.get("commits"));
+        assert_eq!([commits(0), commits(1)], [(Some(7.0), Some(4.0)), (Some(5.0), Some(3.0))]);
+        assert!(nodes[2].missing && nodes[0].lag_s == Some(0.5));
+        assert_eq!(raw.snapshots[0].counters.0.len(), 1, "only those of all together are left");
+    }
+}

@@ -1,0 +1,132 @@
+//! Clusters: jobs are where they should be, the nodes' own counters add up to our ops, a node that dies spoils its test by name.
+
+use dbdyno::engine::{self, Access, ConnectTo, Session};
+use dbdyno::model::{ClusterSpec, Target};
+use dbdyno::server::{self, PrivateServer, StartOptions};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Desk, column, directory, processes, signal, start_options, until};
+
+const BASE: &str = "--size 0.01 --warmup 0 --duration 500ms --format json --quiet";
+
+fn replicas(dir: &std::path::Path, nodes: u32) -> PrivateServer {
+    let settings = [("shared_buffers", "16MB"), ("fsync", "off"), ("max_connections", "40")];
+    let cluster = Some(ClusterSpec { name: "postgres-replicas".into(), nodes });
+    server::start("postgres", &StartOptions { cluster, ..start_options(dir, &settings) }).unwrap()
+}
+
+/// Addresses of the nodes, each as a URL of its own.
+fn each(url: &str) -> Vec<String> {
+    let (scheme, rest) = url.split_once("//dbdyno@").unwrap();
+    let (hosts, rest) = rest.split_once('/').unwrap();
+    let alone = rest.replace("nodes=all&", "").replace("?nodes=all", "");
+    hosts.split(',').map(|host| format!("{scheme}//dbdyno@{host}/{alone}")).collect()
+}
+
+/// A session that only looks: the node may be a standby.
+fn look(url: &str) -> Box<dyn Session> {
+    let target = Target::Existing { engine: "postgres".into(), url: url.into() };
+    let to = ConnectTo { target, file: None, url: Some(url.into()), password: None, settings: Default::default() };
+    engine::find("postgres").unwrap().open(&to, Access::Watch).unwrap().session().unwrap()
+}
+
+/// Jobs of ours that are at work on a node of PostgreSQL.
+fn jobs_at_work(url: &str) -> usize {
+    let sql = "select pid from pg_stat_activity where application_name like 'dbdyno-%' and state = 'active' \
+               and pid <> pg_backend_pid()";
+    column(look(url).as_mut(), sql).len()
+}
+
+fn figures(test: &Value, name: &str) -> Vec<f64> {
+    let nodes = test["node_figures"].as_array().unwrap_or_else(|| panic!("{test:#}"));
+    nodes.iter().map(|node| node["counters"][name].as_f64().unwrap_or(f64::NAN)).collect()
+}
+
+fn codes(test: &Value) -> Vec<String> {
+    let reasons = test["verdict"]["reasons"].as_array().unwrap();
+    reasons.iter().map(|reason| format!("{} {}", reason["code"], reason["text"])).collect()
+}
+
+fn all_ops(test: &Value) -> f64 {
+    let of_nodes = figures(test, "index_scans");
+    let counted: f64 = of_nodes.iter().sum();
+    assert_eq!(test["counters"]["index_scans"].as_f64(), Some(counted), "{test:#}");
+    counted
+}
+
+#[test]
+fn reads_scale_over_replicas_writes_stay_on_the_primary_and_a_node_that_dies_is_named() {
+    let (desk, dir) = (Desk::new(), directory());
+    let cluster = replicas(dir.path(), 3);
+    let (url, nodes) = (cluster.url(), each(&cluster.url()));
+    let twice = format!("{},{}", url.split_once("/postgres?").unwrap().0, nodes[0].split('@').nth(1).unwrap());
+    let twice = twice.replace("/postgres", "") + "/postgres?nodes=all";
+    desk.run(&format!("run {twice} {BASE} --workload SRV-QUERY1 --jobs 1"))
+        .fails(2, &["lead to one and the same node"]);
+    let reads = format!("run {url} {BASE} --workload SRV-QUERY1 --workload LGWR-LAT --jobs 3 --nodes 1..3");
+    let run = desk.run(&reads).ok().json();
+    let tests = run["tests"].as_array().unwrap();
+    let on: Vec<_> =
+        tests.iter().map(|test| (test["workload"].as_str().unwrap(), test["nodes"].as_u64().unwrap())).collect();
+    assert_eq!(
+        on,
+        [("SRV-QUERY1", 1), ("SRV-QUERY1", 2), ("SRV-QUERY1", 3), ("LGWR-LAT", 1)],
+        "writes: the primary only"
+    );
+    for test in &tests[..3] {
+        let ops: f64 = test["node_figures"].as_array().unwrap().iter().map(|node| node["ops"].as_f64().unwrap()).sum();
+        assert_eq!(Some(ops), test["ops"].as_f64());
+        assert!(all_ops(test) >= ops && !codes(test).iter().any(|code| code.contains("crosscheck")), "{test:#}");
+    }
+    let jobs: Vec<_> = tests[2]["node_figures"].as_array().unwrap().iter().map(|node| node["jobs"].clone()).collect();
+    assert_eq!(jobs, [1, 1, 1].map(Value::from));
+    let report = desk.run("report nodes --format csv").ok().stdout;
+    assert!(report.contains("SRV-QUERY1,2,3,") && report.contains("SRV-QUERY1,3,3,"), "{report}");
+
+    // A node dies in the window of the first of two tests.
+    let line = format!(
+        "run {url} --size 0.01 --warmup 0 --duration 3s --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 3 --quiet"
+    );
+    let run = desk.spawn(&line);
+    until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);
+    signal(cluster.pids()[2], Signal::KILL);
+    crate::support::ended(run, &line).ok();
+    let run = desk.run("runs show last --format json").ok().json();
+    let tests = run["tests"].as_array().unwrap();
+    assert_eq!((run["status"].as_str(), tests.len()), (Some("finished"), 2));
+    let lost = codes(&tests[0]);
+    assert!(lost.iter().any(|code| code.contains("node-lost") && code.contains("n3")), "{lost:?}");
+    assert_eq!(tests[0]["verdict"]["status"], "invalid");
+    let missing = codes(&tests[1]);
+    assert!(
+        missing.iter().any(|code| code.contains("node-lost") && code.contains("node n3 did not answer")),
+        "{missing:?}"
+    );
+    assert_eq!(tests[1]["nodes"], 2);
+}
+
+#[test]
+fn a_private_galera_cluster_is_made_measured_and_removed_also_after_a_kill() {
+    let desk = Desk::new();
+    let data = desk.data().display().to_string();
+    let target = "run mariadb-galera --nodes 2";
+    desk.run(&format!("{target} {BASE} --workload SRV-QUERY1 --jobs 1 --keep")).fails(2, &["cannot be kept"]);
+    let mut run = desk.spawn(&format!("{target} --size 0.01 --warmup 100s --workload SRV-QUERY1 --jobs 2 --quiet"));
+    let second = desk.data().join("dbdyno-mariadb-galera-n2/data");
+    until("the second node has the data", || second.join("dbdyno/small.ibd").exists());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(processes(&data).len() > 1, "both nodes live on");
+    let run = desk.run(&format!("{target} {BASE} --workload SRV-QUERY1 --workload LGWR-LAT --jobs 2")).ok().json();
+    assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    assert_eq!(processes(&data), Vec::<String>::new());
+    let tests = run["tests"].as_array().unwrap();
+    for test in tests {
+        assert!(test["nodes"] == 2 && all_ops(test) > 0.0, "{test:#}");
+        assert!(!codes(test).iter().any(|code| code.contains("crosscheck")), "{:#?}", codes(test));
+        assert!(codes(test).iter().any(|code| code.contains("shared-host")));
+    }
+    let commits: f64 = figures(&tests[1], "commits").iter().sum();
+    assert!(commits >= tests[1]["commits"].as_f64().unwrap(), "each node counts its own: {:#}", tests[1]);
+}
