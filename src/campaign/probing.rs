@@ -203,6 +203,16 @@ impl HostFigures {
     /// The exporter does not answer; no session can be opened.
     pub fn of(platform: &Platform, blocks: &[&Block]) -> Result<HostFigures> {
         let session = || platform.database.session().map_err(|error| error.at(platform.label()));
+        let nodes = platform.database.nodes().len();
+        if nodes > 1 && !is_here(platform) {
+            return match platform.host_metrics {
+                None => Ok(HostFigures::Unknown),
+                Some(_) => {
+                    Err(Error::usage("--host-metrics", format!("names one host, and the target has {nodes} nodes"))
+                        .advise("leave it out: figures of one host are not those of a cluster"))
+                }
+            };
+        }
         if let Some(url) = &platform.host_metrics {
             let found = RemoteHost::of_exporter(url, session()?.as_mut(), blocks);
             let advise = |what| Error::target("--host-metrics", what).advise("is a node_exporter started there?");

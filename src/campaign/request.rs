@@ -143,7 +143,8 @@ impl Request {
         let Some(data_dir) = self.data_dir() else { return Ok(()) };
         // The space for a size that the user chose is checked when it is loaded, as is that of a database that is there.
         let sized = self.size_is_of_profile && !is_there(&self.target);
-        fit::check_profile(&self.profile, catalog.profiles(), sized.then_some(plan.tables.as_slice()), data_dir)
+        let tables = sized.then_some(plan.tables.as_slice());
+        fit::check_profile(&self.profile, catalog.profiles(), self.target.servers(), tables, data_dir)
     }
 
     /// One line if the size makes impossible what workloads of the plan say of the cache of a database of ours.

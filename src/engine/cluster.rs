@@ -22,6 +22,13 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A statement of the engine's own by the name of its block, with the values of its names.
 pub(super) type OwnSql = fn(&str, &[(&str, &str)]) -> Result<String, EngineError>;
 
+/// What an engine's clusters have of their own.
+pub(super) struct Own {
+    pub sql: OwnSql,
+    /// Organisations whose rows only one node would have, with the reasons; none = those of a single server.
+    pub lacking_orgs: &'static [(&'static str, &'static str)],
+}
+
 /// Opens the server at an address of the list.
 pub(super) type OpenNode<'a> = Box<dyn Fn(Access) -> Result<Box<dyn Database>, EngineError> + 'a>;
 
@@ -91,6 +98,7 @@ struct Cluster {
     /// Index of the node that control sessions go to.
     head: AtomicUsize,
     sql: OwnSql,
+    lacking_orgs: &'static [(&'static str, &'static str)],
 }
 
 /// Opens the servers at all addresses as one cluster. One at which nobody answers is missing.
@@ -101,7 +109,7 @@ struct Cluster {
 pub(super) fn open(
     members: Vec<(String, OpenNode<'_>)>,
     access: Access,
-    sql: OwnSql,
+    Own { sql, lacking_orgs }: Own,
 ) -> Result<Box<dyn Database>, EngineError> {
     let question = sql("node", &[])?;
     let (mut nodes, mut missing, mut silent) = (Vec::new(), Vec::new(), None);
@@ -125,7 +133,7 @@ pub(super) fn open(
     }
     let nodes: Vec<Node> = nodes.into_iter().map(|(node, _)| node).collect();
     let names = names(&nodes);
-    Ok(Box::new(Cluster { nodes, names, missing, head: AtomicUsize::new(0), sql }))
+    Ok(Box::new(Cluster { nodes, names, missing, head: AtomicUsize::new(0), sql, lacking_orgs }))
 }
 
 /// Refuses what is not one cluster.
@@ -297,7 +305,10 @@ impl Database for Cluster {
         self.head().database.lacking_drive()
     }
     fn lacking_orgs(&self) -> &'static [(&'static str, &'static str)] {
-        self.head().database.lacking_orgs()
+        if self.lacking_orgs.is_empty() { self.head().database.lacking_orgs() } else { self.lacking_orgs }
+    }
+    fn count_jobs_by(&self, sql: &str) {
+        self.nodes.iter().for_each(|node| node.database.count_jobs_by(sql));
     }
     fn nodes(&self) -> &[String] {
         &self.names
@@ -313,11 +324,14 @@ impl Database for Cluster {
     fn load_method(&self) -> &'static str {
         self.head().database.load_method()
     }
+    /// None if a node is elsewhere: this host's figures are not those of the cluster then.
     fn server_pids(&self) -> Vec<u32> {
-        self.nodes.iter().flat_map(|node| node.database.server_pids()).collect()
+        let of_nodes: Vec<_> = self.nodes.iter().map(|node| node.database.server_pids()).collect();
+        if of_nodes.iter().any(Vec::is_empty) { Vec::new() } else { of_nodes.concat() }
     }
     fn storage_path(&self) -> Option<PathBuf> {
-        self.head().database.storage_path()
+        let paths = self.nodes.iter().map(|node| node.database.storage_path()).collect::<Option<Vec<_>>>()?;
+        paths.into_iter().nth(self.head.load(Ordering::SeqCst))
     }
 }
 

@@ -14,19 +14,21 @@ const SHARE_OF_MEMORY: f64 = 0.9;
 /// A profile's megabytes.
 const MIB: f64 = 1_048_576.0;
 
-/// Refuses a profile that this machine is too small for. `tables` are those that are to be loaded at the profile's own
-/// size; none if the space for them is not asked for here.
+/// Refuses a profile that this machine is too small for, once for each of so many servers. `tables` are those that are to be
+/// loaded at the profile's own size; none if the space for them is not asked for here.
 ///
 /// # Errors
 /// Of usage, with the figures and the largest of `profiles` that fits.
 pub fn check_profile(
     profile: &Profile,
     profiles: &[Profile],
+    servers: u32,
     tables: Option<&[TableRef]>,
     data_dir: &Path,
 ) -> Result<()> {
     let machine = Machine::of(data_dir);
-    let needs = |profile: &Profile| Needs::of(profile, tables.map_or(0, |tables| data_bytes(tables, profile.size_gb)));
+    let data_bytes = |profile: &Profile| tables.map_or(0, |tables| data_bytes(tables, profile.size_gb));
+    let needs = |profile: &Profile| Needs::of(profile, data_bytes(profile)).of_all(servers);
     let Some(lacks) = machine.lacks(&needs(profile)) else { return Ok(()) };
     let advice = match machine.largest(profiles, needs) {
         Some(largest) => format!("the largest that fits is {}", largest.id),
@@ -74,6 +76,11 @@ impl Needs {
     fn of(profile: &Profile, disk_bytes: u64) -> Needs {
         let memory_mb = profile.memory_mb.or(profile.cache_mb).unwrap_or(0.0);
         Needs { memory_bytes: (memory_mb * MIB) as u64, disk_bytes }
+    }
+
+    fn of_all(self, servers: u32) -> Needs {
+        let all = |bytes: u64| bytes.saturating_mul(servers.into());
+        Needs { memory_bytes: all(self.memory_bytes), disk_bytes: all(self.disk_bytes) }
     }
 }
 
@@ -140,5 +147,11 @@ mod tests {
         assert_eq!(largest(5).as_deref(), Some("B"));
         assert_eq!(largest(200_000_000_000).as_deref(), Some("A"));
         assert_eq!(MACHINE.largest(&profiles[2..], |profile| Needs::of(profile, 0)), None);
+        let of_three = MACHINE.largest(&profiles, |profile| Needs::of(profile, 0).of_all(3));
+        assert_eq!(
+            of_three.map(|profile| profile.id.as_str()),
+            Some("A"),
+            "of the nodes of a cluster each needs its own"
+        );
     }
 }

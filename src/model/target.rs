@@ -37,6 +37,14 @@ impl Target {
         }
     }
 
+    /// Servers that would be made for it: the nodes of a private cluster, else one.
+    pub fn servers(&self) -> u32 {
+        match self {
+            Target::Private { cluster: Some(cluster), .. } => cluster.nodes,
+            _ => 1,
+        }
+    }
+
     /// The engine's name in the registry.
     pub fn engine(&self) -> &str {
         match self {

@@ -130,3 +130,10 @@ fn a_private_galera_cluster_is_made_measured_and_removed_also_after_a_kill() {
     let commits: f64 = figures(&tests[1], "commits").iter().sum();
     assert!(commits >= tests[1]["commits"].as_f64().unwrap(), "each node counts its own: {:#}", tests[1]);
 }
+
+#[test]
+fn a_product_without_known_clusters_says_so() {
+    Desk::new()
+        .run("clean mysql://me@a.invalid,b.invalid/?nodes=all")
+        .fails(2, &["of MySQL no clusters are known", "nodes=all"]);
+}

@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::cancel::Running;
-use crate::engine::cluster::{self, OpenNode};
+use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::remote::{
     Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account, own_password,
     sessions_left,
 };
 use crate::engine::{
-    Access, ConnectTo, Database, Engine, EngineError, JobOrder, Pacer, RowLoad, Session, SessionsLeft, Version,
-    client_loop,
+    Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
+    Version, client_loop,
 };
 use crate::model::{Capabilities, Drive, JobCode, Placeholder, Protocol, Target, Transport};
 
@@ -116,6 +116,13 @@ impl Engine for MySql {
     }
 }
 
+/// Organisations that a cluster lacks: Galera hands over what InnoDB changes.
+const LACKING_IN_GALERA: &[(&str, &str)] = &[
+    ("heap", "Galera replicates InnoDB's tables only, and heaps are Aria's"),
+    ("heap-list", "Galera replicates InnoDB's tables only, and heaps are Aria's"),
+    (LSM, "Galera replicates InnoDB's tables only, not MyRocks'"),
+];
+
 /// Opens a server of this product.
 fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result<Box<dyn Database>, EngineError> {
     let options = ClientOptions::of_user();
@@ -128,6 +135,12 @@ fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result
     if !config.is_cluster {
         return open_one(config, options, passwords, is_ours, access);
     }
+    if !product.clusters {
+        let what = format!("of {} no clusters are known", product.brand);
+        return Err(
+            EngineError::new(ErrorClass::Usage, what).advised("leave nodes=all out: the first host that answers")
+        );
+    }
     let member = |host: &Host| {
         let config = Config { hosts: vec![host.clone()], ..config.clone() };
         let (options, passwords) = (options.clone(), passwords.clone());
@@ -135,7 +148,8 @@ fn open(product: &'static Product, target: &ConnectTo, access: Access) -> Result
             Box::new(move |access| open_one(config.clone(), options.clone(), passwords.clone(), is_ours, access));
         (host.address(), open)
     };
-    cluster::open(config.hosts.iter().map(member).collect(), access, |block, values| MARIADB.sql(block, values))
+    let own = Own { sql: |block, values| MARIADB.sql(block, values), lacking_orgs: LACKING_IN_GALERA };
+    cluster::open(config.hosts.iter().map(member).collect(), access, own)
 }
 
 /// Opens one server.

@@ -32,6 +32,8 @@ pub(super) struct Product {
     pub several_statements: bool,
     /// Its protocol executes a prepared insert with many rows of values at once.
     pub bulk: bool,
+    /// Several servers that hold the same data are known: Galera.
+    pub clusters: bool,
     /// Statements of our own that differ from those of `provision.sql`.
     own_sql: &'static str,
 }
@@ -43,6 +45,7 @@ pub(super) const MARIADB: Product = Product {
     session_settings: session_settings!("max_statement_time = 0"),
     several_statements: false,
     bulk: true,
+    clusters: true,
     own_sql: "",
 };
 
@@ -56,6 +59,7 @@ pub(super) const MYSQL: Product = Product {
     ),
     several_statements: true,
     bulk: false,
+    clusters: false,
     own_sql: include_str!("mysql.sql"),
 };
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine::cancel::Running;
-use crate::engine::cluster::{self, OpenNode};
+use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::keeper::Keeper;
 use crate::engine::remote::{
     Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account, own_password,
@@ -109,7 +109,8 @@ impl Engine for Postgres {
             let open: OpenNode<'_> = Box::new(move |access| open(config.clone(), passwords.clone(), is_ours, access));
             (host.address(), open)
         };
-        cluster::open(config.hosts.iter().map(member).collect(), access, provision::node_sql)
+        let own = Own { sql: provision::node_sql, lacking_orgs: &[] };
+        cluster::open(config.hosts.iter().map(member).collect(), access, own)
     }
     fn keeps(&self) -> bool {
         true
