@@ -155,7 +155,7 @@ end;
 /
 
 -- name: facts.sizes
-select 'fact {{kind}}_table_bytes ' || table_bytes || chr(10) || 'fact {{kind}}_index_bytes ' || index_bytes from ({{sql}}) sizes
+select 'fact {{kind}}_table_bytes ' || table_bytes || chr(10) || 'fact {{kind}}_index_bytes ' || index_bytes from ({{sql}})
 
 -- name: facts.parts
 select 'fact {{kind}}_parts ' || parts || chr(10) || 'fact {{kind}}_block_bytes ' || block_bytes from ({{sql}}) parts
