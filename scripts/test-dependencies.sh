@@ -113,15 +113,18 @@ if ! command -v pgbouncer >/dev/null 2>&1; then
     install_program pgbouncer
 fi
 
+# Our program, built as the tests build it: built alone, with other features, half of its packages would be compiled twice.
+dbdyno() {
+    cargo build --quiet --all-targets && "${CARGO_TARGET_DIR:-target}/debug/dbdyno" "$@"
+}
 # A second MariaDB, the newest PostgreSQL and the last one whose counters lag behind (tests/it/support.rs), beside the distribution's: as
 # 'dbdyno server fetch postgres' does it, with the user's own Maven.
 fetch_servers() {
-    cargo run --quiet -- server fetch postgres && cargo run --quiet -- server fetch postgres --version 14.18.0 \
-        && cargo run --quiet -- server fetch mariadb
+    dbdyno server fetch postgres && dbdyno server fetch postgres --version 14.18.0 && dbdyno server fetch mariadb
 }
 # DuckDB's library, likewise, with the user's own npm.
 fetch_library() {
-    cargo run --quiet -- server fetch duckdb
+    dbdyno server fetch duckdb
 }
 if ! fetch_library >/dev/null 2>&1; then
     command -v npm >/dev/null 2>&1 || install "npm" npm
