@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::interval::{self, most_trusted};
+use super::ramp::{by_jobs, median};
 use crate::model::params::{NODES, assignments};
 use crate::model::{NodeFigures, Reason, ReasonCode, Sentence, Status, Test, TestResult};
 
@@ -41,68 +43,88 @@ fn paused(node: &NodeFigures, window_s: f64) -> Option<Reason> {
 pub struct NodeScaling {
     pub label: String,
     pub nodes: u32,
-    /// Of the best test on these nodes.
+    /// Of the best figure on these nodes; of repetitions that is the median.
     pub jobs: u32,
     pub ops_per_s: f64,
     pub status: Status,
     /// Throughput over that of as many single nodes, and half of its 95 % interval.
     pub scaling: Option<f64>,
     pub half_width: Option<f64>,
-    /// Of a workload that commits: its mean service time over that on one node with as many jobs per node.
-    pub tax: Option<f64>,
+    /// Of a workload that commits: its mean service time over that on one node with as many jobs per node, and the worse verdict
+    /// of the two.
+    pub tax: Option<(f64, Status)>,
 }
 
 /// Every workload that was measured on several numbers of nodes.
 pub fn node_scaling(tests: &[Test]) -> Vec<NodeScaling> {
-    let mut groups: BTreeMap<(String, &str), Vec<&TestResult>> = BTreeMap::new();
-    for test in tests.iter().filter_map(Test::measured).filter(|test| test.ops_per_s > 0.0) {
-        let chosen = test.chosen.iter().filter(|(name, _)| *name != NODES);
-        let label = [test.workload.clone(), assignments(chosen, " ")].join(" ").trim().to_owned();
-        groups.entry((label, test.drive.name())).or_default().push(test);
+    let mut groups: BTreeMap<(String, &str), OnNodes<'_>> = BTreeMap::new();
+    for test in tests {
+        let Some(result) = test.measured().filter(|result| result.ops_per_s > 0.0) else { continue };
+        let chosen = result.chosen.iter().filter(|(name, _)| *name != NODES);
+        let label = [result.workload.clone(), assignments(chosen, " ")].join(" ").trim().to_owned();
+        groups.entry((label, result.drive.name())).or_default().entry(result.nodes).or_default().push(test);
     }
-    let several = groups.into_iter().filter(|(_, tests)| tests.iter().any(|test| test.nodes != tests[0].nodes));
-    several.flat_map(|((label, _), tests)| of_group(&label, &tests)).collect()
+    let several = groups.into_iter().filter(|(_, on_nodes)| on_nodes.len() > 1);
+    several.flat_map(|((label, _), on_nodes)| of_group(&label, &on_nodes)).collect()
 }
 
-fn of_group(label: &str, tests: &[&TestResult]) -> Vec<NodeScaling> {
-    let mut best: BTreeMap<u32, &TestResult> = BTreeMap::new();
-    for test in tests {
-        let known = best.entry(test.nodes).or_insert(test);
-        let rank = |test: &TestResult| (test.verdict.status != Status::Invalid, test.ops_per_s);
-        if rank(test) > rank(known) {
-            *known = test;
-        }
-    }
-    let one = best.get(&1).copied();
-    let line = |(nodes, test): (&u32, &&TestResult)| {
-        let scaling = one.map(|one| test.ops_per_s / (f64::from(*nodes) * one.ops_per_s));
-        let widths = one.and_then(|one| Some(one.ci_fraction?.hypot(test.ci_fraction?)));
-        NodeScaling {
+/// Tests of a workload by their number of nodes.
+type OnNodes<'t> = BTreeMap<u32, Vec<&'t Test>>;
+
+/// What the repetitions at a number of jobs say: the median.
+#[derive(Clone, Copy)]
+struct Point {
+    jobs: u32,
+    ops_per_s: f64,
+    status: Status,
+    known: interval::Known,
+}
+
+fn of_group(label: &str, on_nodes: &OnNodes<'_>) -> Vec<NodeScaling> {
+    let one = on_nodes.get(&1).and_then(|tests| best(tests));
+    let line = |(nodes, tests): (&u32, &Vec<&Test>)| {
+        let best = best(tests)?;
+        let scaling = one.map(|one| best.ops_per_s / (f64::from(*nodes) * one.ops_per_s));
+        let width = |point: Point| Some(point.known.ok()?.of_mean());
+        let widths = one.filter(|_| *nodes > 1).and_then(|one| Some(width(one)?.hypot(width(best)?)));
+        Some(NodeScaling {
             label: label.to_owned(),
             nodes: *nodes,
-            jobs: test.jobs,
-            ops_per_s: test.ops_per_s,
-            status: test.verdict.status.max(one.map_or(Status::Valid, |one| one.verdict.status)),
-            half_width: scaling.zip(widths).filter(|_| *nodes > 1).map(|(scaling, width)| scaling * width),
+            jobs: best.jobs,
+            ops_per_s: best.ops_per_s,
+            status: one.map_or(best.status, |one| best.status.max(one.status)),
+            half_width: scaling.zip(widths).map(|(scaling, width)| scaling * width),
             scaling,
-            tax: tax(tests, *nodes),
-        }
+            tax: tax(on_nodes, *nodes),
+        })
     };
-    best.iter().map(line).collect()
+    on_nodes.iter().filter_map(line).collect()
+}
+
+/// The highest throughput at any number of jobs of those with the best verdict.
+fn best(tests: &[&Test]) -> Option<Point> {
+    let rate = |test: &Test| test.measured().map(|result| result.ops_per_s);
+    let point = |repeats: Vec<(f64, &Test)>| {
+        let (ops_per_s, test) = median(&repeats);
+        Point { jobs: test.jobs().unwrap_or(0), ops_per_s, status: test.status(), known: interval::of(&repeats, test) }
+    };
+    let points = by_jobs(tests, rate).into_iter().map(point).collect();
+    most_trusted(points, |point| point.status).into_iter().max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
 }
 
 /// At the fewest jobs per node that were measured on both.
-fn tax(tests: &[&TestResult], nodes: u32) -> Option<f64> {
-    let commits = tests.iter().filter(|test| test.window.commits > 0);
-    let on = |nodes: u32, jobs: u32| commits.clone().find(|test| (test.nodes, test.jobs) == (nodes, jobs));
-    let mut pairs: Vec<(&&TestResult, &&TestResult)> = commits
-        .clone()
-        .filter(|test| test.nodes == 1)
-        .filter_map(|one| Some((one, on(nodes, nodes * one.jobs)?)))
-        .collect();
-    pairs.sort_by_key(|(one, _)| one.jobs);
-    let (one, many) = pairs.first()?;
-    Some(many.latency.mean_us? / one.latency.mean_us?)
+fn tax(on_nodes: &OnNodes<'_>, nodes: u32) -> Option<(f64, Status)> {
+    let times = |nodes: u32| {
+        let commits = |result: &&TestResult| result.window.commits > 0;
+        let mean_us = |test: &Test| test.measured().filter(commits)?.latency.mean_us;
+        Some(by_jobs(on_nodes.get(&nodes)?, mean_us).iter().map(|repeats| median(repeats)).collect::<Vec<_>>())
+    };
+    let (on_one, on_many) = (times(1)?, times(nodes)?);
+    on_one.iter().find_map(|(one_us, one)| {
+        let as_many = |(_, many): &&(f64, &Test)| many.jobs() == one.jobs().map(|jobs| nodes * jobs);
+        let (many_us, many) = on_many.iter().find(as_many)?;
+        Some((many_us / one_us, one.status().max(many.status())))
+    })
 }
 
 /// Why a node was not there all the time.
@@ -163,11 +185,33 @@ mod tests {
         };
         let tests = [test(1, 2, 100.0, 20.0), test(1, 4, 90.0, 40.0), test(2, 4, 150.0, 30.0), test(3, 6, 240.0, 50.0)];
         let found = node_scaling(&tests);
-        let figures: Vec<_> = found.iter().map(|line| (line.nodes, line.jobs, line.scaling, line.tax)).collect();
+        let tax = |line: &NodeScaling| line.tax.map(|(tax, _)| tax);
+        let figures: Vec<_> = found.iter().map(|line| (line.nodes, line.jobs, line.scaling, tax(line))).collect();
         let expected = [(1, 2, Some(1.0), Some(1.0)), (2, 4, Some(0.75), Some(1.5)), (3, 6, Some(0.8), Some(2.5))];
         assert_eq!(figures, expected);
         let width = found[1].half_width.unwrap();
         assert!((width - 0.75 * 0.03 * 2f64.sqrt()).abs() < 1e-9 && found[0].half_width.is_none(), "{width}");
         assert_eq!(node_scaling(&tests[..2]), [], "one number of nodes only");
+    }
+
+    #[test]
+    fn of_repetitions_the_median_counts_and_no_figure_of_a_worse_verdict() {
+        let test = |seq: u32, nodes: u32, ops_per_s: f64, status: Status| {
+            let mut result =
+                TestResult { seq, nodes, jobs: 2 * nodes, ops_per_s, ci_fraction: None, ..fixture::result() };
+            result.chosen.insert(NODES.into(), nodes.to_string());
+            (result.window.commits, result.latency.mean_us) = (10, Some(1e6 / ops_per_s));
+            crate::analysis::errata::fixture::judged(result.into(), status)
+        };
+        let (valid, conditional) = (Status::Valid, Status::Conditional);
+        let one = [99.0, 100.0, 101.0].map(|rate| test(1, 1, rate, valid));
+        let two = [148.0, 150.0, 170.0].map(|rate| test(2, 2, rate, valid));
+        let tests = [one.to_vec(), two.to_vec(), vec![test(3, 2, 400.0, conditional)]].concat();
+        let found = node_scaling(&tests);
+        assert_eq!((found[1].scaling, found[1].status), (Some(0.75), valid));
+        assert!(found[1].half_width.is_some_and(|width| width > 0.05), "the spread of the repetitions: {found:?}");
+        assert!(found[1].tax.is_some_and(|(tax, status)| (tax - 100.0 / 150.0).abs() < 1e-9 && status == valid));
+        let unsound = node_scaling(&[one.to_vec(), vec![test(3, 2, 150.0, conditional)]].concat());
+        assert_eq!((unsound[1].status, unsound[1].tax.map(|(_, status)| status)), (conditional, Some(conditional)));
     }
 }

@@ -31,7 +31,9 @@ pub fn help() -> String {
     let names = |is: fn(&Capabilities) -> bool| {
         targets().filter(|(_, can)| is(can)).map(|(name, _)| name).collect::<Vec<_>>().join(" or ")
     };
-    let passwords: Vec<_> = targets().filter_map(|(_, can)| can.passwords).map(|from| from.to_string()).collect();
+    let mut passwords: Vec<_> = targets().filter_map(|(_, can)| can.passwords).map(|from| from.to_string()).collect();
+    // Engines of one family, which stand beside one another, read the same files.
+    passwords.dedup();
     format!(
         "{} (an embedded database in a private file), {} (a private server of the installed binaries), {} (a private cluster), or \
          the URL of an existing server: {} (password from {}, or a prompt)",

@@ -4,7 +4,7 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests};
 use crate::analysis::nodes::{NodeScaling, node_scaling, paused_share};
-use crate::model::Test;
+use crate::model::{Status, Test};
 
 /// `report nodes`.
 pub struct NodesReport;
@@ -47,18 +47,19 @@ fn scaling(language: Language, found: &[NodeScaling]) -> Table {
     let columns = heads.iter().chain(&[("Cluster tax", "x")]).map(|(head, unit)| Column::new(*head, unit, 0));
     let mut table = Table::new(language, "node scaling", columns);
     for line in found {
-        let number = |value, digits| Cell::Number { value, digits, verdict: Some(line.status) };
-        let mut known = |value: Option<f64>, why: &'static str| match value {
-            Some(value) => number(value, Digits::Decimals(3)),
+        let number = |value, digits, status| Cell::Number { value, digits, verdict: Some(status) };
+        let mut known = |value: Option<(f64, Status)>, why: &'static str| match value {
+            Some((value, status)) => number(value, Digits::Decimals(3), status),
             None => table.unknown(why),
         };
+        let judged = |value: Option<f64>| value.map(|value| (value, line.status));
         let cells = [
-            known(line.scaling, "no test on one node"),
-            known(line.half_width, "one node, or no interval"),
+            known(judged(line.scaling), "no test on one node"),
+            known(judged(line.half_width), "one node, or no interval"),
             known(line.tax, "no commits, or no test on one node with as many jobs per node"),
         ];
-        let first =
-            [Cell::text(&line.label), Cell::count(line.nodes), Cell::count(line.jobs), number(line.ops_per_s, RATE)];
+        let rate = number(line.ops_per_s, RATE, line.status);
+        let first = [Cell::text(&line.label), Cell::count(line.nodes), Cell::count(line.jobs), rate];
         table.rows.push(first.into_iter().chain(cells).collect());
     }
     table
