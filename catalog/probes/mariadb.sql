@@ -321,6 +321,15 @@ where variable_name in ('INNODB_ADAPTIVE_HASH_INDEX', 'INNODB_BUFFER_POOL_SIZE',
   'THREAD_CACHE_SIZE', 'THREAD_HANDLING', 'TX_ISOLATION', 'TRANSACTION_ISOLATION', 'USERSTAT')
 order by 1
 
+-- name: settings.cluster
+-- of a node of Galera: what a read waits for (0: nothing), and threads that apply what others wrote
+select 'cluster_consistency' as name, group_concat(concat(lower(variable_name), '=', variable_value) order by variable_name
+    separator ', ') as value
+from information_schema.global_variables
+where variable_name in ('WSREP_SYNC_WAIT', 'WSREP_SLAVE_THREADS')
+  and 'ON' = (select variable_value from information_schema.global_status where variable_name = 'WSREP_CONNECTED')
+having count(*) > 0
+
 -- name: settings.connection
 -- how this connection, and so those of the jobs, is encrypted
 select 'tls' as name,

@@ -242,6 +242,13 @@ where name in ('autovacuum', 'bgwriter_delay', 'bgwriter_lru_maxpages', 'block_s
   'wal_segment_size', 'wal_sync_method', 'work_mem')
 order by name
 
+-- name: settings.cluster
+-- of a primary with standbys: what a commit waits for, and how many standbys it may wait for
+select 'cluster_consistency' as name, 'synchronous_commit=' || current_setting('synchronous_commit')
+    || ', synchronous_standby_names=' || coalesce(nullif(current_setting('synchronous_standby_names'), ''), 'none')
+    || ', standbys=' || count(*) || ', synchronous=' || count(*) filter (where sync_state in ('sync', 'quorum')) as value
+from pg_stat_replication having count(*) > 0
+
 -- name: settings.connection
 -- how this connection, and so those of the jobs, is encrypted
 select 'tls' as name, case when ssl then version || ' ' || cipher else 'off' end as value

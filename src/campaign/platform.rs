@@ -9,7 +9,7 @@ use crate::engine::{self, Access, ConnectTo, Database, Engine};
 use crate::error::{Error, Result};
 use crate::fit::Limits;
 use crate::model::{Plan, Sentence, Target, Transport};
-use crate::server::{self, FileLock, PrivateServer, Setup, StartOptions};
+use crate::server::{self, FileLock, Links, PrivateServer, Setup, StartOptions};
 
 /// What becomes of a private database at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +159,11 @@ impl Platform {
         let existed = self.file.as_ref().is_some_and(|file| file.existed);
         let existing = matches!(self.to.target, Target::Existing { .. });
         existing || self.keep == Keep::Yes || was_kept || existed
+    }
+
+    /// What lies between the nodes of a private cluster, if they have a network of their own.
+    pub fn links(&self) -> Option<&Links> {
+        self.server.as_ref()?.links()
     }
 
     /// Where a private server logs.

@@ -15,6 +15,7 @@ use crate::probe::{
     SqlProbe, Whose,
 };
 use crate::runner::{IoCounts, Reading, SessionSource};
+use crate::server::Links;
 use crate::sql::{Block, statement};
 
 /// The probes of a run.
@@ -275,7 +276,16 @@ pub fn disclosed(
     if !matches!(host, HostFigures::Here) {
         probe::disclose_network(session.as_mut(), blocks, &mut disclosure);
     }
+    platform.links().into_iter().for_each(|links| disclose_links(links, &mut disclosure));
     Ok((disclosure, failed))
+}
+
+/// What lies between the nodes: section `network`, asked for and measured, in us.
+fn disclose_links(links: &Links, disclosure: &mut Disclosure) {
+    let us = |time_s: f64| format!("{:.0}", time_s * 1e6);
+    disclosure.set("network", "link_delay_us", us(links.delay_s));
+    disclosure.set("network", "link_held_by", links.held_by);
+    links.round_trip_s.into_iter().for_each(|trip_s| disclosure.set("network", "link_round_trip_us", us(trip_s)));
 }
 
 /// What could not be read, told once each: claims about it stay unchecked, which nobody should have to wonder about.

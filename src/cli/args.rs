@@ -432,6 +432,10 @@ pub struct RunArgs {
     /// Of a cluster: run every test on so many of its nodes: 3, 1,2,4 or 1..3 (each) [default: all]
     #[arg(long, value_name = "N")]
     pub nodes: Option<Nodes>,
+    /// Of a private cluster: the nodes have networks of their own, and a packet takes so long from one to another: 0.5ms (needs
+    /// root; a round trip takes two, and is measured)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub link_delay: Option<Seconds>,
     /// Length of the measured window: 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", conflicts_with = "ops", allow_hyphen_values = true)]
     pub duration: Option<Seconds>,

@@ -1,6 +1,7 @@
 //! From the arguments to what a campaign is asked to do.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::args::{ArrivalsArg, DriveArg, FreshArg, RunArgs, TargetArgs};
 use super::context::Context;
@@ -27,6 +28,9 @@ const SHORTEST_WINDOW_S: f64 = 0.1;
 
 /// Largest nominal size: the row function ends at 2^31 rows.
 const MOST_GB: f64 = 2100.0;
+
+/// Longest way from one node of a private cluster to another, in s.
+const MOST_LINK_DELAY_S: f64 = 1.0;
 
 /// A longer run is a typing error.
 const MOST_TIME_SCALE: f64 = 1000.0;
@@ -94,6 +98,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let labels = labels(&args.naming.label)?;
     let mut request = of_target(catalog, &args.target)?;
     let axis = nodes(args.nodes.clone().unwrap_or_default().0, &mut request.target)?;
+    args.link_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;
     let duration_s = args.duration.map(|duration| duration.0);
     duration_s.map_or(Ok(()), check_duration)?;
     let max_duration_s = args.max_duration.map(|duration| duration.0);
@@ -142,6 +147,26 @@ fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
         return Err(Error::usage("--nodes", what).advise(format!("give {MOST_NODES} or fewer")));
     }
     Ok(if numbers.len() > 1 { numbers } else { Vec::new() })
+}
+
+/// Gives the nodes of a private cluster networks of their own, with a delay between them in s.
+///
+/// # Errors
+/// Another target; a delay that no cluster lives with.
+pub fn delay_links(delay_s: f64, target: &mut Target) -> Result<()> {
+    let refused = |what: String, advice: &str| Err(Error::usage("--link-delay", what).advise(advice));
+    if delay_s > MOST_LINK_DELAY_S {
+        return refused(format!("{delay_s:?} s is too long: nodes take each other for dead"), "give 1s or less");
+    }
+    match target {
+        Target::Private { cluster: Some(cluster), .. } => {
+            cluster.link_delay = Some(Duration::from_secs_f64(delay_s));
+            Ok(())
+        }
+        other => {
+            refused(format!("{} is not a private cluster", other.label()), "leave it out, or name one: mariadb-galera")
+        }
+    }
 }
 
 /// Does what is asked for; if the server wants a password that nothing gives, and there is somebody to ask, asks and does it

@@ -94,7 +94,7 @@ fn private_cluster(kind: &ClusterKind, place: Where) -> Result<(Target, &'static
         );
     }
     let Where { data_dir, server_bin, .. } = place;
-    let cluster = Some(ClusterSpec { name: kind.name.into(), nodes: server::USUAL_NODES });
+    let cluster = Some(ClusterSpec { name: kind.name.into(), nodes: server::USUAL_NODES, link_delay: None });
     Ok((Target::Private { engine: kind.engine.into(), data_dir, server_bin, port: None, cluster }, engine))
 }
 

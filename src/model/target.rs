@@ -1,6 +1,7 @@
 //! Where a run happens: an embedded database, a private server of ours, or an existing server.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A target as the user named it, parsed. Holds no password: those come from elsewhere at connect time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct ClusterSpec {
     /// Its kind: `mariadb-galera`.
     pub name: String,
     pub nodes: u32,
+    /// The nodes have a network of their own, with this delay on the way from one to another.
+    pub link_delay: Option<Duration>,
 }
 
 impl Target {
@@ -58,7 +61,7 @@ impl Target {
     pub fn label(&self) -> String {
         match self {
             Target::Embedded { engine, .. } => engine.clone(),
-            Target::Private { cluster: Some(ClusterSpec { name, nodes }), .. } => {
+            Target::Private { cluster: Some(ClusterSpec { name, nodes, .. }), .. } => {
                 format!("{name} (private cluster of {nodes} nodes)")
             }
             Target::Private { engine, .. } => format!("{engine} (private server)"),

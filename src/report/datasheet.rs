@@ -4,7 +4,7 @@ use super::about::shareable;
 use super::columns::{NOT_PRINTED, RATE, UNKNOWN_JOBS, no_mean, no_percentile};
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::heatmap::METRICS;
-use super::{Input, Language, Report, RunTests, open_loop, page, spread};
+use super::{Input, Language, Report, RunTests, nodes, open_loop, page, spread};
 use crate::analysis::ramp;
 use crate::model::{Better, LoadResult, PublishedKind, RunKind, RunRecord, Test, params};
 
@@ -106,7 +106,13 @@ pub(super) fn platform(input: &Input, run: &RunRecord) -> Vec<(String, String)> 
     let language = input.language;
     let fact = |(label, keys): &(&str, &[Fact])| (language.phrase(label), platform_line(language, run, keys));
     let settings = (language.phrase("Settings"), settings(input, run));
-    PLATFORM.iter().map(fact).chain(durable_writes(language, run)).chain([settings]).collect()
+    PLATFORM
+        .iter()
+        .map(fact)
+        .chain(durable_writes(language, run))
+        .chain(nodes::facts(language, run))
+        .chain([settings])
+        .collect()
 }
 
 /// What the device makes durable, where the run measured it.

@@ -4,7 +4,7 @@ use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests};
 use crate::analysis::nodes::{NodeScaling, node_scaling, paused_share};
-use crate::model::{Status, Test};
+use crate::model::{RunRecord, Status, Test};
 
 /// `report nodes`.
 pub struct NodesReport;
@@ -34,11 +34,32 @@ impl Report for NodesReport {
 
 fn section(language: Language, data: &RunTests, name: &str) -> Section {
     let found = node_scaling(&data.tests);
-    let blocks = match found.is_empty() {
+    let mut blocks = match found.is_empty() {
         true => vec![Block::Paragraph(language.phrase("No workload was run on several numbers of nodes."))],
         false => vec![Block::Paragraph(language.phrase(HOW_TO_READ)), Block::Table(scaling(language, &found))],
     };
+    blocks.extend(Some(facts(language, &data.run)).filter(|facts| !facts.is_empty()).map(Block::Facts));
     Section { title: format!("{name}: {}", language.phrase("Node scaling")), blocks }
+}
+
+/// What a commit and a read wait for on other nodes, and what lies between those of a private cluster.
+pub fn facts(language: Language, run: &RunRecord) -> Vec<(String, String)> {
+    let consistency = run.disclosure.get("settings", "cluster_consistency");
+    let consistency = consistency.map(|value| (language.phrase("Consistency"), value.to_string()));
+    consistency.into_iter().chain(links(language, run)).collect()
+}
+
+/// The delay between the nodes, asked for and measured.
+fn links(language: Language, run: &RunRecord) -> Option<(String, String)> {
+    let fact = |name| run.disclosure.get("network", name);
+    let ms = |us: &str| us.parse::<f64>().ok().map(|us| language.number(us / 1e3, Digits::Significant(3)));
+    let delay = ms(fact("link_delay_us")?)?;
+    let trip = fact("link_round_trip_us").and_then(ms).unwrap_or_else(|| language.phrase("unknown"));
+    let held_by = language.phrase(fact("link_held_by").unwrap_or("nobody"));
+    let values = [("delay", delay.as_str()), ("held_by", &held_by), ("trip", &trip)];
+    let said = "{delay} ms from node to node, held by {held_by}; round trip measured before the servers started: {trip} ms; dbdyno's \
+                own way to the nodes is not delayed";
+    Some((language.phrase("Links"), language.say(said, &values)))
 }
 
 fn scaling(language: Language, found: &[NodeScaling]) -> Table {

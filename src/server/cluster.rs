@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::home::write_config;
+use super::link::{NETWORK, Network};
 use super::{Place, free_port, unusable};
 use crate::error::{Error, Result};
 
@@ -103,6 +105,13 @@ pub(super) struct Node<'a> {
     first: &'a Place,
 }
 
+impl Node<'_> {
+    /// Where the others find a node.
+    fn address(&self, at: usize) -> Ipv4Addr {
+        self.place.address.map_or(Ipv4Addr::LOCALHOST, |_| Network::address(at))
+    }
+}
+
 impl ClusterKind {
     /// Directory name of a node (from 0), without prefix.
     pub(super) fn home_of(&self, at: usize) -> String {
@@ -163,11 +172,12 @@ fn galera_settings(node: &Node<'_>) -> Result<Settings> {
             .advise("install it (Debian, Ubuntu: apt install galera-4; Fedora, RHEL: dnf install galera)")
     })?;
     let [messages, state] = node.plan.ports[node.at];
-    let members = node.plan.ports.iter().take(node.at).map(|[port, _]| format!("127.0.0.1:{port}"));
+    let own = node.address(node.at);
+    let ports = node.plan.ports.iter().enumerate().take(node.at);
+    let members = ports.map(|(at, [port, _])| format!("{}:{port}", node.address(at)));
     let address = format!("gcomm://{}", members.collect::<Vec<_>>().join(","));
     let options = format!(
-        "gmcast.listen_addr=tcp://127.0.0.1:{messages};ist.recv_addr=127.0.0.1:{state};ist.recv_bind=127.0.0.1:{state};\
-         gcache.size=128M"
+        "gmcast.listen_addr=tcp://{own}:{messages};ist.recv_addr={own}:{state};ist.recv_bind={own}:{state};gcache.size=128M"
     );
     let all = [
         ("wsrep_on", "on"),
@@ -176,7 +186,7 @@ fn galera_settings(node: &Node<'_>) -> Result<Settings> {
         ("wsrep_cluster_name", &node.plan.own_name),
         ("wsrep_cluster_address", &address),
         ("wsrep_node_name", &node_name(node.at)),
-        ("wsrep_node_address", "127.0.0.1"),
+        ("wsrep_node_address", &own.to_string()),
         ("wsrep_sst_method", TRANSFER_METHOD),
         ("binlog_format", "row"),
         ("innodb_autoinc_lock_mode", "2"),
@@ -221,10 +231,14 @@ fn galera_command(command: Command, place: &Place) -> Command {
 /// Log that the primary keeps for replicas that are behind.
 const KEPT_LOG: &str = "4GB";
 
+/// Longest silence of a replica on a network of the nodes' own, where the other end may be gone without a word: a primary that stops
+/// waits for it.
+const SILENCE: &str = "10s";
+
 fn replica_settings(node: &Node<'_>, waited_for: &str) -> Settings {
     let primary = format!(
         "host='{}' port={} user={} application_name={}",
-        node.first.socket_dir.display(),
+        node.first.address.map_or_else(|| node.first.socket_dir.display().to_string(), |address| address.to_string()),
         node.first.port.unwrap_or(super::postgres::SOCKET_PORT),
         super::postgres::SUPERUSER,
         node_name(node.at)
@@ -238,15 +252,29 @@ fn replica_settings(node: &Node<'_>, waited_for: &str) -> Settings {
         ("synchronous_standby_names", if node.at == 0 { waited_for } else { "" }),
         ("primary_conninfo", if node.at == 0 { "" } else { &primary }),
     ];
-    all.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    let (doors, silence) = (doors(node.place).display().to_string(), SILENCE.to_owned());
+    let networked = [("hba_file", doors), ("wal_sender_timeout", silence.clone()), ("wal_receiver_timeout", silence)];
+    let networked = networked.into_iter().filter(|_| node.place.address.is_some());
+    let all = all.map(|(name, value)| (name, value.to_owned())).into_iter().chain(networked);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Who may come in to a node on a network of the nodes' own: whoever is in that network, which only the nodes are.
+fn doors(place: &Place) -> PathBuf {
+    place.home.join("doors.conf")
 }
 
 fn replica_files(node: &Node<'_>) -> Result<()> {
-    let signal = node.place.data.join("standby.signal");
+    if node.place.address.is_some() {
+        let ways = ["local all", "local replication", "host all", "host replication"];
+        let network = |way: &str| if way.starts_with("host") { NETWORK } else { "" };
+        let lines = ways.map(|way| format!("{way} {} {} trust\n", super::postgres::SUPERUSER, network(way)));
+        write_config(&doors(node.place), &lines.concat())?;
+    }
     if node.at == 0 {
         return Ok(());
     }
-    write_config(&signal, "")
+    write_config(&node.place.data.join("standby.signal"), "")
 }
 
 /// Fails if what a cluster needs beside its servers is not there.
@@ -256,6 +284,6 @@ fn replica_files(node: &Node<'_>) -> Result<()> {
 pub(super) fn check(kind: &ClusterKind) -> Result<()> {
     let nowhere = PathBuf::new;
     let (home, data, socket_dir, temporary) = (nowhere(), nowhere(), nowhere(), nowhere());
-    let place = Place { name: node_name(0), home, data, socket_dir, temporary, port: None };
+    let place = Place { name: node_name(0), home, data, socket_dir, temporary, port: None, address: None };
     kind.settings(&Plan::new(1)?, 0, (&place, &place), &Settings::new()).map(drop)
 }

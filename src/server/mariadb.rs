@@ -261,6 +261,7 @@ mod tests {
             socket_dir: "/d/so cket".into(),
             temporary: "/d/tmp".into(),
             port,
+            address: None,
         }
     }
 

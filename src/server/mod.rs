@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::engine::{Access, ConnectTo, ErrorClass};
@@ -19,20 +21,25 @@ use crate::model::{ClusterSpec, Target};
 mod binaries;
 mod cluster;
 mod home;
+mod link;
 mod lock;
 mod mariadb;
 mod marker;
 mod memory;
+mod nodes;
 mod packages;
 mod postgres;
 mod process;
 
 pub use binaries::{Binaries, Fetched, fetch};
 pub use cluster::{CLUSTERS, ClusterKind, MOST_NODES, USUAL_NODES, find_cluster};
+pub use link::Links;
 pub use lock::{FileLock, lock_file};
 pub use memory::memory_place;
 
 use home::{Home, State, account_for_server, check_reach};
+use link::Network;
+use nodes::{known_cluster, remove_nodes, start_cluster};
 use process::{Daemon, StopSignals};
 
 /// Longest wait for a started server to answer: it may have to recover a large log first.
@@ -93,6 +100,8 @@ struct Place {
     /// Its temporary files, for a server that wants a directory of its own for them.
     temporary: PathBuf,
     port: Option<u16>,
+    /// Where the other nodes of a cluster find it, if they have a network of their own.
+    address: Option<Ipv4Addr>,
 }
 
 /// How to start a private server.
@@ -129,6 +138,8 @@ pub struct PrivateServer {
     /// Of a cluster: what it is, and the other nodes of its first one.
     cluster: Option<&'static ClusterKind>,
     peers: Vec<PrivateServer>,
+    /// The network of the nodes' own that it lives in, and its number there.
+    network: Option<(Arc<Network>, usize)>,
 }
 
 /// Starts a private server of `engine`. What a dead run left in the same place is stopped and removed first; a
@@ -153,48 +164,7 @@ fn claimed(kind: &'static dyn ServerKind, home: &str, name: &str, options: &Star
     let account = account_for_server(kind.account())?;
     let place = check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
     let place = place.inspect_err(|_| home.abandon())?;
-    Ok(PrivateServer { kind, binaries, place, home, daemon: None, cluster: None, peers: Vec::new() })
-}
-
-/// Starts a private cluster: its first node, then the others one by one on copies of it. Nodes that a larger cluster of a dead
-/// run left are removed.
-fn start_cluster(spec: &ClusterSpec, options: &StartOptions) -> Result<PrivateServer> {
-    let cluster = known_cluster(&spec.name)?;
-    let kind = find_kind(cluster.engine)?;
-    let account = account_for_server(kind.account())?;
-    remove_nodes(cluster, spec.nodes as usize, &options.data_dir)?;
-    let plan = cluster::Plan::new(spec.nodes)?;
-    let node = |at: usize| -> Result<PrivateServer> {
-        let mut server = claimed(kind, &cluster.home_of(at), &cluster::node_name(at), options)?;
-        server.cluster = Some(cluster);
-        Ok(server)
-    };
-    let mut first = node(0)?;
-    let nodes = (1..spec.nodes as usize).map(node).collect::<Result<Vec<_>>>()?;
-    first.create_first(&plan, options, account.as_ref())?;
-    for (at, server) in (1..).zip(&nodes) {
-        server.create_copy(&plan, at, &first, options, account.as_ref())?;
-    }
-    first.spawn(account.as_ref())?;
-    for mut server in nodes {
-        server.spawn(account.as_ref())?;
-        first.peers.push(server);
-        first.await_members()?;
-    }
-    Ok(first)
-}
-
-fn known_cluster(name: &str) -> Result<&'static ClusterKind> {
-    find_cluster(name).ok_or_else(|| Error::usage("TARGET", format!("there is no private cluster {}", quote(name))))
-}
-
-/// Removes the nodes of a cluster from the number `from` (from 0) on that are not in use. Returns the directories.
-fn remove_nodes(cluster: &ClusterKind, from: usize, data_dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut removed = Vec::new();
-    for at in from..MOST_NODES as usize {
-        removed.extend(remove_home(find_kind(cluster.engine)?, &cluster.home_of(at), data_dir)?);
-    }
-    Ok(removed)
+    Ok(PrivateServer { kind, binaries, place, home, daemon: None, cluster: None, peers: Vec::new(), network: None })
 }
 
 /// Removes the private server of `engine`, or the cluster of that name, under `data_dir`, kept or left by a dead run: stops it if it runs and removes
@@ -328,7 +298,7 @@ fn make_place(home: &Home, name: &str, options: &StartOptions, account: Option<&
     let directory = home.directory().to_path_buf();
     account.map_or(Ok(()), |account| check_reach(account, &directory))?;
     let [data, socket_dir, temporary] = home.directories(account)?;
-    Ok(Place { name: name.into(), data, home: directory, socket_dir, temporary, port: options.port })
+    Ok(Place { name: name.into(), data, home: directory, socket_dir, temporary, port: options.port, address: None })
 }
 
 impl PrivateServer {
@@ -347,61 +317,16 @@ impl PrivateServer {
         self.spawn(account)
     }
 
-    /// Creates the first node of a cluster.
-    fn create_first(&mut self, plan: &cluster::Plan, options: &StartOptions, account: Option<&Account>) -> Result<()> {
-        self.home.mark(State::Running)?;
-        process::run_to_end(self.kind.create(&self.binaries, &self.place), &self.place.home, account)?;
-        self.configure_node(plan, 0, &self.place, options)?;
-        // Its files know then how it is configured: a copy that can do less would not follow it.
-        self.spawn(account)?;
-        self.stop()
-    }
-
-    /// Creates another node of the cluster of `first`, which does not run.
-    fn create_copy(
-        &self,
-        plan: &cluster::Plan,
-        at: usize,
-        first: &PrivateServer,
-        options: &StartOptions,
-        account: Option<&Account>,
-    ) -> Result<()> {
-        self.home.mark(State::Running)?;
-        process::run_to_end(cluster::copying(&first.place, &self.place), &self.place.home, account)?;
-        self.configure_node(plan, at, &first.place, options)
-    }
-
-    fn configure_node(&self, plan: &cluster::Plan, at: usize, first: &Place, options: &StartOptions) -> Result<()> {
-        let Some(cluster) = self.cluster else { return Ok(()) };
-        let places = (&self.place, first);
-        self.kind.configure(&self.place, &cluster.settings(plan, at, places, &options.settings)?)?;
-        allow_files(fit::files_of_server(&options.settings, self.kind.session_settings()));
-        cluster.prepare(plan, at, places)
-    }
-
-    /// Waits until all nodes have the state of the first.
-    fn await_members(&mut self) -> Result<()> {
-        let deadline = Instant::now() + READY_TIMEOUT;
-        while let Err(error) = self.try_connect_to(self.url()) {
-            let ended = self.peers.last_mut().and_then(PrivateServer::last_words);
-            if ended.is_some() || Instant::now() > deadline {
-                let place = self.peers.last().map_or_else(String::new, |peer| peer.place.data.display().to_string());
-                return Err(Error::target(
-                    place,
-                    format!("the node did not join ({})", ended.unwrap_or(error.message)),
-                ));
-            }
-            std::thread::sleep(READY_POLL);
-        }
-        Ok(())
-    }
-
     fn spawn(&mut self, account: Option<&Account>) -> Result<()> {
         let mut command = self.kind.run(&self.binaries, &self.place);
         if let Some(cluster) = self.cluster {
             command = cluster.wrap(command, &self.place);
         }
-        let daemon = Daemon::spawn(command, &self.place.home, account)?;
+        let home = &self.place.home;
+        let daemon = match &self.network {
+            Some((network, at)) => network.within(*at, || Daemon::spawn(command, home, account))?,
+            None => Daemon::spawn(command, home, account)?,
+        };
         self.daemon = Some(daemon);
         self.await_ready()
     }
@@ -572,6 +497,8 @@ impl PrivateServer {
     }
 
     fn stop(&mut self) -> Result<()> {
+        // A node that is cut off would wait for the others.
+        self.network.iter().for_each(|(network, _)| network.mend());
         self.peers.iter_mut().try_for_each(PrivateServer::stop)?;
         self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -174,9 +175,10 @@ fn known_settings(settings: &BTreeMap<String, String>, major: Option<&str>) -> B
 fn config_text(place: &Place, settings: &BTreeMap<String, String>) -> Result<String> {
     let of_initdb = place.data.join("postgresql.conf").display().to_string();
     let mut text = format!("# written by dbdyno at every start\ninclude '{}'\n", escape(&of_initdb));
-    let addresses = if place.port.is_some() { "127.0.0.1" } else { "" };
+    let of_port = place.port.map(|_| Ipv4Addr::LOCALHOST);
+    let addresses: Vec<String> = place.address.into_iter().chain(of_port).map(|address| address.to_string()).collect();
     let ours = [
-        ("listen_addresses", addresses.to_owned()),
+        ("listen_addresses", addresses.join(",")),
         ("port", place.port.unwrap_or(SOCKET_PORT).to_string()),
         ("unix_socket_directories", place.socket_dir.display().to_string()),
         ("unix_socket_permissions", "0700".into()),
@@ -213,6 +215,7 @@ mod tests {
             socket_dir: "/d/so cket".into(),
             temporary: "/d/tmp".into(),
             port,
+            address: None,
         }
     }
 

@@ -12,7 +12,7 @@ const BASE: &str = "--size 0.01 --warmup 0 --duration 500ms --format json --quie
 
 fn replicas(dir: &std::path::Path, nodes: u32) -> PrivateServer {
     let settings = [("shared_buffers", "16MB"), ("fsync", "off"), ("max_connections", "40")];
-    let cluster = Some(ClusterSpec { name: "postgres-replicas".into(), nodes });
+    let cluster = Some(ClusterSpec { name: "postgres-replicas".into(), nodes, link_delay: None });
     server::start("postgres", &StartOptions { cluster, ..start_options(dir, &settings) }).unwrap()
 }
 
