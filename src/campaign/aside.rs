@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::Platform;
-use super::probing::Sampler;
 use super::repositories::Repositories;
+use super::sampler::Sampler;
 use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::model::{ServerLog, TestResult};

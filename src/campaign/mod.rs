@@ -22,6 +22,7 @@ pub mod probing;
 mod repositories;
 mod request;
 pub mod run;
+mod sampler;
 pub mod schedule;
 pub mod selftest;
 mod sync;
@@ -30,7 +31,7 @@ pub mod trials;
 
 pub use answers::{Checked, check as check_answers};
 pub use platform::{Keep, Platform, remove_private};
-pub use request::Request;
+pub use request::{HostUrls, Request};
 pub use run::{
     Campaign, Ended, Lacking, adapted, data_request, interruptible, lacking, load_with, make_site, run,
     standard_definition,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::{Event, Request, Sink};
+use super::{Event, HostUrls, Request, Sink};
 use crate::engine::{self, Access, ConnectTo, Database, Engine};
 use crate::error::{Error, Result};
 use crate::fit::Limits;
@@ -29,8 +29,8 @@ pub struct Platform {
     server: Option<PrivateServer>,
     file: Option<EmbeddedFile>,
     keep: Keep,
-    /// Address of a node_exporter on the database's host.
-    pub(super) host_metrics: Option<String>,
+    /// Addresses of node_exporters on the database's hosts.
+    pub(super) host_metrics: HostUrls,
     /// Of a server that works for us at the same time.
     beside_pids: Vec<u32>,
 }

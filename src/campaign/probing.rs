@@ -4,17 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use super::debt::Debtor;
-use super::{Event, Platform, Sink};
+use super::sampler::Sampler;
+use super::{Event, HostUrls, Platform, Sink};
 use crate::catalog::Catalog;
-use crate::engine::{Database, EngineError};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::host;
-use crate::model::{Counters, Disclosure, Seen, ThreadTime};
-use crate::probe::{
-    self, DeviceTimes, NodesProbe, ProbeContext, ProbeSet, ProfileReading, RemoteHost, SESSION_COUNTS, Sessions,
-    SqlProbe, Whose,
-};
-use crate::runner::{IoCounts, Reading, SessionSource};
+use crate::model::{Counters, Disclosure};
+use crate::probe::{self, NodeHosts, NodesProbe, ProbeContext, ProbeSet, RemoteHost, SESSION_COUNTS, SqlProbe};
+use crate::runner::Reading;
 use crate::server::Links;
 use crate::sql::{Block, statement};
 
@@ -27,61 +24,6 @@ pub struct Probing<'a> {
     failures: Failures<'a>,
     /// The last two settled readings: of the begin and the end of a test that has just ended.
     settled: [Counters; 2],
-}
-
-/// The session that looks at the others.
-pub struct Sampler {
-    sessions: Sessions,
-    /// Of the database, or why it is not known.
-    device: std::result::Result<DeviceTimes, String>,
-}
-
-impl Sampler {
-    /// Opens it; none if the engine has no sessions to look at.
-    ///
-    /// # Errors
-    /// If no session can be opened.
-    pub fn open(database: &dyn Database, blocks: &[&Block]) -> std::result::Result<Option<Sampler>, EngineError> {
-        if !Sessions::are_known(blocks) {
-            return Ok(None);
-        }
-        let session = database.session()?;
-        let device = DeviceTimes::open(database.storage_path().as_deref());
-        Ok(Sessions::open(session, blocks, &database.server_pids(), Whose::Jobs)
-            .map(|sessions| Sampler { sessions, device }))
-    }
-
-    /// What the sampler's session has added to the database's counters so far.
-    pub fn counts(&mut self) -> Counters {
-        self.sessions.counts()
-    }
-
-    /// What the server has counted by name so far.
-    pub fn profiles(&mut self) -> ProfileReading {
-        self.sessions.profiles()
-    }
-}
-
-impl SessionSource for Sampler {
-    fn period_s(&self) -> f64 {
-        self.sessions.period_s()
-    }
-    fn look(&mut self, jobs: &[u32]) -> std::result::Result<Vec<Seen>, String> {
-        self.sessions.look(Some(jobs))
-    }
-    fn times(&mut self) -> Vec<ThreadTime> {
-        self.sessions.times()
-    }
-    fn server_cpu_s(&self) -> Option<f64> {
-        self.sessions.server_cpu_s()
-    }
-    fn missing(&self) -> Vec<String> {
-        self.sessions.missing()
-    }
-    fn device(&self) -> std::result::Result<IoCounts, String> {
-        let device = self.device.as_ref().map_err(Clone::clone)?;
-        device.read().ok_or_else(|| "I/O of the device is no longer known".into())
-    }
 }
 
 impl<'a> Probing<'a> {
@@ -124,15 +66,13 @@ impl<'a> Probing<'a> {
         let blocks = catalog.probes(platform.engine.name(), &database.version().0);
         let counting = blocks.iter().find(|block| block.name == SESSION_COUNTS);
         counting.iter().for_each(|block| database.count_jobs_by(statement(&block.text)));
-        let is_cluster = sessions.len() > 1;
-        if is_cluster {
+        if sessions.len() > 1 {
             let probe = |(name, session)| (name, SqlProbe::new(session, &blocks));
             self.probes.push(Box::new(NodesProbe::new(sessions.into_iter().map(probe).collect())));
-            self.failures.tell("sessions: they are not sampled on several nodes");
         } else if let Some((_, session)) = sessions.pop() {
             self.probes.push(Box::new(SqlProbe::new(session, &blocks)));
         }
-        if is_sampled && !is_cluster {
+        if is_sampled {
             let sampler = Sampler::open(database, &blocks).map_err(|error| error.at(platform.label()))?;
             self.sampler = sampler.map(|sampler| Arc::new(Mutex::new(sampler)));
         }
@@ -194,6 +134,8 @@ pub enum HostFigures {
     /// It is ours.
     Here,
     Elsewhere(Box<RemoteHost>),
+    /// Those of the nodes of a cluster, each told of by itself.
+    Nodes(Box<NodeHosts>),
     Unknown,
 }
 
@@ -204,20 +146,21 @@ impl HostFigures {
     /// The exporter does not answer; no session can be opened.
     pub fn of(platform: &Platform, blocks: &[&Block]) -> Result<HostFigures> {
         let session = || platform.database.session().map_err(|error| error.at(platform.label()));
-        let nodes = platform.database.nodes().len();
-        if nodes > 1 && !is_here(platform) {
-            return match platform.host_metrics {
-                None => Ok(HostFigures::Unknown),
-                Some(_) => {
-                    Err(Error::usage("--host-metrics", format!("names one host, and the target has {nodes} nodes"))
-                        .advise("leave it out: figures of one host are not those of a cluster"))
-                }
-            };
+        let (urls, nodes) = (&platform.host_metrics, platform.database.nodes());
+        if nodes.len() > 1 && !urls.is_empty() {
+            check_names(urls, nodes)?;
+            return Ok(HostFigures::Nodes(Box::new(of_nodes(platform, blocks)?)));
         }
-        if let Some(url) = &platform.host_metrics {
+        if nodes.len() > 1 && !is_here(platform) {
+            return Ok(HostFigures::Unknown);
+        }
+        if let Some((node, url)) = urls.first_key_value() {
+            if !node.is_empty() {
+                let what = format!("{} is named, and the target is one server", quote(node));
+                return Err(Error::usage("--host-metrics", what).advise("give the URL alone"));
+            }
             let found = RemoteHost::of_exporter(url, session()?.as_mut(), blocks);
-            let advise = |what| Error::target("--host-metrics", what).advise("is a node_exporter started there?");
-            return found.map(|host| HostFigures::Elsewhere(Box::new(host))).map_err(advise);
+            return found.map(|host| HostFigures::Elsewhere(Box::new(host))).map_err(silent);
         }
         if is_here(platform) {
             return Ok(HostFigures::Here);
@@ -233,8 +176,10 @@ impl HostFigures {
             return here();
         }
         let mut probes = ProbeSet::own_process();
-        if let HostFigures::Elsewhere(host) = self {
-            probes.push(host);
+        match self {
+            HostFigures::Elsewhere(host) => probes.push(host),
+            HostFigures::Nodes(hosts) => probes.push(hosts),
+            HostFigures::Here | HostFigures::Unknown => {}
         }
         probes
     }
@@ -248,9 +193,36 @@ impl HostFigures {
         match self {
             HostFigures::Here => host::disclosure(platform.database.storage_path().as_deref()),
             HostFigures::Elsewhere(host) => host.disclosure().clone(),
+            HostFigures::Nodes(hosts) => hosts.disclosure(),
             HostFigures::Unknown => Disclosure::default(),
         }
     }
+}
+
+/// Refuses addresses of hosts that are not those of the nodes.
+fn check_names(urls: &HostUrls, nodes: &[String]) -> Result<()> {
+    let Some(wrong) = urls.keys().find(|name| !nodes.contains(name)) else { return Ok(()) };
+    let what = match wrong.is_empty() {
+        true => format!("names one host, and the target has {} nodes", nodes.len()),
+        false => format!("there is no node {}", quote(wrong)),
+    };
+    Err(Error::usage("--host-metrics", what).advise(format!("give NODE=URL for each of {}", nodes.join(", "))))
+}
+
+/// The hosts of the nodes whose exporters the user named.
+fn of_nodes(platform: &Platform, blocks: &[&Block]) -> Result<NodeHosts> {
+    let sessions = platform.database.node_sessions().map_err(|error| error.at(platform.label()))?;
+    let mut hosts = Vec::new();
+    for (node, mut session) in sessions {
+        let Some(url) = platform.host_metrics.get(&node) else { continue };
+        let host = RemoteHost::of_exporter(url, session.as_mut(), blocks);
+        hosts.push((node.clone(), host.map_err(|what| silent(format!("node {node}: {what}")))?));
+    }
+    Ok(NodeHosts::new(hosts, platform.database.nodes().len()))
+}
+
+fn silent(what: String) -> Error {
+    Error::target("--host-metrics", what).advise("is a node_exporter started there?")
 }
 
 /// True if the database is on this host, so that the host's counters are its own.

@@ -15,6 +15,9 @@ use crate::error::{Error, Result, quote};
 use crate::model::{Drive, Plan, Target};
 use crate::{fit, plan, server};
 
+/// Addresses of node_exporters by the name of the node; without a name that of the only host.
+pub type HostUrls = BTreeMap<String, String>;
+
 /// Everything that a campaign is asked to do.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -38,8 +41,8 @@ pub struct Request {
     pub explain: Option<u32>,
     /// Of a side of a campaign: differences within it count as none.
     pub margin: Option<f64>,
-    /// Address of a node_exporter on the host of an existing server.
-    pub host_metrics: Option<String>,
+    /// Addresses of node_exporters on the hosts of an existing server.
+    pub host_metrics: HostUrls,
     /// Of a side of a campaign: both are measured at the same time, each on half of the processors.
     pub duet: bool,
     /// What the user typed when a server wanted a password that nothing else gives.
@@ -100,7 +103,7 @@ impl Request {
     /// Of usage.
     pub fn check_host_metrics(&self) -> Result<()> {
         match &self.target {
-            Target::Private { .. } | Target::Embedded { .. } if self.host_metrics.is_some() => {
+            Target::Private { .. } | Target::Embedded { .. } if !self.host_metrics.is_empty() => {
                 Err(Error::usage("--host-metrics", format!("{} runs on this host", self.target.label()))
                     .advise("leave it out; it is for servers on other hosts"))
             }

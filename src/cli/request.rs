@@ -7,7 +7,7 @@ use super::args::{ArrivalsArg, DriveArg, FreshArg, RunArgs, TargetArgs};
 use super::context::Context;
 use super::values::Label;
 use super::{paths, target};
-use crate::campaign::{Fresh, Keep, Request};
+use crate::campaign::{Fresh, HostUrls, Keep, Request};
 use crate::catalog::{Catalog, Profile, Suite};
 use crate::error::{Error, Kind, Result, quote};
 use crate::host::processors;
@@ -80,7 +80,7 @@ pub fn of_target(catalog: &Catalog, args: &TargetArgs) -> Result<Request> {
         repositories: Vec::new(),
         explain: None,
         margin: None,
-        host_metrics: None,
+        host_metrics: HostUrls::new(),
         duet: false,
         password: None,
         name: None,
@@ -132,7 +132,7 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     let asked = [(args.awr, "awr"), (args.statspack, "statspack")];
     let repositories = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| name.into()).collect();
     let explain = args.explain;
-    let (host_metrics, name) = (args.host.url(), args.naming.name.clone());
+    let (host_metrics, name) = (args.host.urls()?, args.naming.name.clone());
     let request = Request { plan, repositories, ..request };
     request.check_repositories(catalog)?;
     Ok(Request { fresh, is_sampled, explain, host_metrics, name, labels, ..request })

@@ -84,15 +84,21 @@ impl FromStr for Listen {
     }
 }
 
-/// The address of a node_exporter.
+/// The address of a node_exporter, perhaps with the name of a node: `n1=http://db1:9100/metrics`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MetricsUrl(pub String);
+pub struct MetricsUrl {
+    /// Empty without one.
+    pub node: String,
+    pub url: String,
+}
 
 impl FromStr for MetricsUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        exporter_url(text).map(MetricsUrl).map_err(|told| format!("{} {told}", quote(text)))
+        let (node, url) = text.split_once('=').filter(|(node, _)| !node.contains("://")).unwrap_or(("", text));
+        let url = exporter_url(url).map_err(|told| format!("{} {told}", quote(url)))?;
+        Ok(MetricsUrl { node: node.trim().to_string(), url })
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{
-    Access, AfterError, Database, Deal, EngineError, ErrorClass, JobOrder, NodeSession, Pacer, RowLoad, Session,
-    SessionsLeft, Slice, SliceReport, Timetable, Version,
+    Access, AfterError, Database, Deal, EngineError, ErrorClass, JobOrder, JobSessions, NodeSession, Pacer, RowLoad,
+    Session, SessionsLeft, Slice, SliceReport, Timetable, Version,
 };
 use crate::model::{Counters, Drive, Transport};
 
@@ -271,6 +271,15 @@ impl Database for Cluster {
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
         let there = self.there()?.into_iter();
         there.map(|at| Ok((self.names[at].clone(), self.nodes[at].database.session()?))).collect()
+    }
+    fn job_sessions(&self) -> Vec<u32> {
+        self.node_job_sessions().into_values().flatten().collect()
+    }
+    fn node_job_sessions(&self) -> JobSessions {
+        self.names.iter().zip(&self.nodes).map(|(name, node)| (name.clone(), node.database.job_sessions())).collect()
+    }
+    fn node_pids(&self, node: &str) -> Vec<u32> {
+        self.named(node).map(|node| node.database.server_pids()).unwrap_or_default()
     }
     fn deal(&self, wanted: Option<u32>, writes: bool) -> Result<Deal, EngineError> {
         let there = self.there()?;

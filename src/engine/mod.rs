@@ -222,6 +222,14 @@ pub trait Database: Send + Sync {
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
         Ok(vec![(String::new(), self.session()?)])
     }
+    /// As [`Database::job_sessions`], by the name of the node.
+    fn node_job_sessions(&self) -> JobSessions {
+        [(String::new(), self.job_sessions())].into()
+    }
+    /// As [`Database::server_pids`], of one node.
+    fn node_pids(&self, _node: &str) -> Vec<u32> {
+        self.server_pids()
+    }
     /// Whether jobs can connect over `transport`.
     ///
     /// # Errors
@@ -248,6 +256,9 @@ pub trait Database: Send + Sync {
 
 /// A control session on a node, with the node's name.
 pub type NodeSession = (String, Box<dyn Session>);
+
+/// Numbers of the sessions of jobs, by the name of their node; without a name where there is one server, or nobody knows.
+pub type JobSessions = std::collections::BTreeMap<String, Vec<u32>>;
 
 /// Who gets the jobs of a test.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! The database's counters of a cluster: those of each node, and of all together.
 
-use super::{Probe, SqlProbe};
-use crate::model::Counters;
+use std::collections::BTreeMap;
+
+use super::{Probe, RemoteHost, SqlProbe};
+use crate::model::{Counters, Disclosure};
 
 /// Gauges that hold for all nodes if they hold for each.
 const LEAST: [&str; 1] = ["durable"];
 /// Counters whose greatest value is that of the cluster: a gauge, and rows that every node changes which has them from another.
-const MOST: [&str; 4] = ["instruments", "rows_inserted", "rows_updated", "rows_deleted"];
+const MOST: [&str; 5] = ["os_elsewhere", "instruments", "rows_inserted", "rows_updated", "rows_deleted"];
 
 /// A probe for each node. One that no longer answers is left out from then on: a sum over fewer nodes is none over all, and the
 /// test in which that happens has lost a node.
@@ -45,6 +47,77 @@ impl Probe for NodesProbe {
     }
 }
 
+/// Facts of the machines of nodes that add up; others are those of each.
+const SUMMED: [&str; 5] = ["sockets", "cores", "threads", "processors", "memory_mb"];
+
+/// The machines of the nodes.
+pub struct NodeHosts {
+    hosts: Vec<(String, RemoteHost)>,
+    /// Of the cluster: without the figures of each there is no sum.
+    nodes: usize,
+}
+
+impl NodeHosts {
+    /// Those that are known, by the names of their nodes, of a cluster of so many.
+    pub fn new(hosts: Vec<(String, RemoteHost)>, nodes: usize) -> Self {
+        NodeHosts { hosts, nodes }
+    }
+
+    /// What is known of the machines: of each, and in sum.
+    pub fn disclosure(&self) -> Disclosure {
+        all_machines(
+            &self.hosts.iter().map(|(name, host)| (name.as_str(), host.disclosure())).collect::<Vec<_>>(),
+            self.nodes,
+        )
+    }
+}
+
+impl Probe for NodeHosts {
+    fn name(&self) -> &'static str {
+        "host"
+    }
+    fn read(&mut self, counters: &mut Counters) -> Result<(), String> {
+        let (mut read, mut outcome) = (Vec::new(), Ok(()));
+        for (name, host) in &mut self.hosts {
+            let mut own = Counters::default();
+            match host.read(&mut own) {
+                Ok(()) => read.push((name.clone(), own)),
+                Err(why) => outcome = outcome.and(Err(format!("node {name}: {why}"))),
+            }
+        }
+        if read.len() == self.nodes {
+            counters.extend(together(&read.iter().map(|(_, own)| own).collect::<Vec<_>>()));
+        }
+        read.iter().for_each(|(name, own)| counters.set_node(name, own));
+        outcome
+    }
+}
+
+/// Facts of all machines: equal ones once, sizes in sum if all are known, others with the names of the nodes.
+fn all_machines(hosts: &[(&str, &Disclosure)], nodes: usize) -> Disclosure {
+    let mut all = Disclosure::default();
+    let mut told: BTreeMap<(&str, &str), Vec<(&str, &str)>> = BTreeMap::new();
+    for (node, disclosure) in hosts {
+        for (section, facts) in &disclosure.0 {
+            let of_node = facts.iter().map(|(key, value)| ((section.as_str(), key.as_str()), (*node, value.as_str())));
+            of_node.for_each(|(fact, value)| told.entry(fact).or_default().push(value));
+        }
+    }
+    for ((section, key), values) in told {
+        let numbers: Option<Vec<f64>> = values.iter().map(|(_, value)| value.parse().ok()).collect();
+        let sum = numbers.filter(|numbers| SUMMED.contains(&key) && numbers.len() == nodes);
+        let is_equal = !SUMMED.contains(&key) && values.iter().all(|(_, value)| *value == values[0].1);
+        let each = || values.iter().map(|(node, value)| format!("{node}: {value}")).collect::<Vec<_>>().join("; ");
+        let text = match sum {
+            Some(numbers) => numbers.iter().sum::<f64>().to_string(),
+            None if is_equal && values.len() == nodes => values[0].1.to_owned(),
+            None => each(),
+        };
+        all.set(section, key, text);
+    }
+    all
+}
+
 /// The counters that every node has, of all nodes.
 fn together(nodes: &[&Counters]) -> Counters {
     let Some((first, others)) = nodes.split_first() else { return Counters::default() };
@@ -63,6 +136,23 @@ fn together(nodes: &[&Counters]) -> Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn machines_are_told_in_sum_and_each() {
+        let machine = |cores: &str, kernel: &str| {
+            let mut machine = Disclosure::default();
+            [("cores", cores), ("kernel", kernel), ("system", "x")]
+                .into_iter()
+                .for_each(|(key, value)| machine.set("hardware", key, value));
+            machine
+        };
+        let (one, other) = (machine("2", "6.1"), machine("4", "6.12"));
+        let fact = |all: &Disclosure, key: &str| all.get("hardware", key).unwrap().to_owned();
+        let all = all_machines(&[("n1", &one), ("n2", &other)], 2);
+        assert_eq!([fact(&all, "cores"), fact(&all, "kernel"), fact(&all, "system")], ["6", "n1: 6.1; n2: 6.12", "x"]);
+        let half = all_machines(&[("n1", &one)], 2);
+        assert_eq!([fact(&half, "cores"), fact(&half, "system")], ["n1: 2", "n1: x"]);
+    }
 
     #[test]
     fn counters_add_up_gauges_do_not_and_what_a_node_does_not_tell_is_unknown() {

@@ -83,6 +83,22 @@ fn by_name(rows: &Rows) -> BTreeMap<String, Counters> {
     named
 }
 
+/// The readings of all nodes as one: rows of equal names are added up, and what one cannot tell is not known.
+pub fn together(readings: impl Iterator<Item = Reading>) -> Reading {
+    let mut all = Reading::new();
+    for (name, read) in readings.flatten() {
+        match (all.get_mut(&name), read) {
+            (None, read) => drop(all.insert(name, read)),
+            (Some(Ok(rows)), Ok(more)) => {
+                more.into_iter().for_each(|(row, values)| rows.entry(row).or_default().add(&values));
+            }
+            (Some(rows), Err(why)) => *rows = Err(why),
+            (Some(Err(_)), Ok(_)) => {}
+        }
+    }
+    all
+}
+
 /// What was counted between two readings, by profile.
 pub fn between(before: &Reading, after: Reading) -> BTreeMap<String, Profile> {
     let profile = |(name, after): (String, Result<BTreeMap<String, Counters>, String>)| {

@@ -3,6 +3,7 @@
 use super::columns::RATE;
 use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
 use super::{Input, Language, Report, RunTests};
+use crate::analysis::cpu;
 use crate::analysis::nodes::{NodeScaling, node_scaling, paused_share};
 use crate::model::{RunRecord, Status, Test};
 
@@ -89,7 +90,7 @@ fn scaling(language: Language, found: &[NodeScaling]) -> Table {
 /// Each node of a test on a cluster; no rows of any other.
 pub fn of_test(language: Language, test: &Test) -> Table {
     let heads = [("Node", ""), ("Jobs", ""), ("Ops", ""), ("Rate", "ops/s"), ("Lag", "s"), ("Flow control", "%")];
-    let columns = heads.iter().chain(&[("State", "")]).map(|(head, unit)| Column::new(*head, unit, 0));
+    let columns = heads.iter().chain(&[("CPU", "%"), ("State", "")]).map(|(head, unit)| Column::new(*head, unit, 0));
     let mut table = Table::new(language, "nodes", columns);
     let Some(result) = test.measured() else { return table };
     for node in &result.node_figures {
@@ -100,6 +101,8 @@ pub fn of_test(language: Language, test: &Test) -> Table {
         };
         let lag = known(node.lag_s, "not a replica");
         let paused = known(paused_share(node, result.window_s).map(|share| 100.0 * share), "not a node of Galera");
+        let busy = cpu::busy_pct(&node.window_counters).ok();
+        let busy = known(busy, "nobody tells of the node's own machine (--host-metrics)");
         let state = if node.lost {
             "lost"
         } else if node.missing {
@@ -109,7 +112,7 @@ pub fn of_test(language: Language, test: &Test) -> Table {
         };
         let (ops, rate) = (number(node.ops as f64, Digits::Decimals(0)), number(node.ops_per_s, RATE));
         let state = Cell::text(language.phrase(state));
-        table.rows.push(vec![Cell::text(&node.name), Cell::count(node.jobs), ops, rate, lag, paused, state]);
+        table.rows.push(vec![Cell::text(&node.name), Cell::count(node.jobs), ops, rate, lag, paused, busy, state]);
     }
     table
 }

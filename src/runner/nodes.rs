@@ -15,7 +15,9 @@ type OfNodes = BTreeMap<String, Counters>;
 /// The figures of the nodes that jobs were dealt to, and of those that are missing. The nodes' own counters leave the snapshots.
 pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigures> {
     let read: Vec<(Moment, OfNodes)> = raw.snapshots.iter_mut().map(taken).collect();
-    let is_lost = |name: &String| read.iter().any(|(_, of)| !of.is_empty() && !of.contains_key(name));
+    let answered = |of: &OfNodes, name: &String| of.get(name).is_some_and(is_of_server);
+    let is_read = |of: &OfNodes| of.values().any(is_of_server);
+    let is_lost = |name: &String| read.iter().any(|(_, of)| is_read(of) && !answered(of, name));
     if raw.deal.nodes.iter().any(is_lost) {
         forget_sums(&mut raw.snapshots, &read);
     }
@@ -37,6 +39,11 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigure
     let missing = raw.deal.missing.iter();
     let missing = missing.map(|name| NodeFigures { name: name.clone(), missing: true, ..NodeFigures::default() });
     present.chain(missing).collect()
+}
+
+/// True if the node itself told some of them, not only its machine.
+fn is_of_server(counters: &Counters) -> bool {
+    counters.0.keys().any(|name| !name.starts_with("os_"))
 }
 
 /// A sum over fewer nodes at the end than at the begin says nothing.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::ClockId;
 
 use super::gate::Gate;
+use crate::engine::JobSessions;
 use crate::model::{
     Activity, Event, EventCount, IoCount, IoKind, IoTimes, ProcessorTime, SamplerCost, Seen, SeriesPoint, ThreadTime,
     Waits,
@@ -26,7 +27,7 @@ pub trait SessionSource: Send {
     ///
     /// # Errors
     /// Why nothing can be seen any more, as one line.
-    fn look(&mut self, jobs: &[u32]) -> Result<Vec<Seen>, String>;
+    fn look(&mut self, jobs: &JobSessions) -> Result<Vec<Seen>, String>;
     /// What the kernel has counted so far of sessions of the last look; empty where that is not known.
     fn times(&mut self) -> Vec<ThreadTime>;
     /// Processor time that its session has used in the server, if it can be read.
@@ -73,7 +74,7 @@ struct Sample {
 pub fn sample(
     source: &mut dyn SessionSource,
     gate: &Gate,
-    jobs: &dyn Fn() -> Vec<u32>,
+    jobs: &dyn Fn() -> JobSessions,
     ended: &Receiver<()>,
 ) -> SessionLog {
     let mut log = SessionLog { period_s: source.period_s(), missing: source.missing(), ..SessionLog::default() };
@@ -262,8 +263,8 @@ mod tests {
         fn period_s(&self) -> f64 {
             0.001
         }
-        fn look(&mut self, jobs: &[u32]) -> Result<Vec<Seen>, String> {
-            assert_eq!(jobs, [7]);
+        fn look(&mut self, jobs: &JobSessions) -> Result<Vec<Seen>, String> {
+            assert_eq!(jobs[""], [7]);
             self.0.next().ok_or_else(|| "gone".to_string())
         }
         fn times(&mut self) -> Vec<ThreadTime> {
@@ -292,7 +293,7 @@ mod tests {
         let gate = Gate::new(1);
         gate.open();
         let (_test, ended) = std::sync::mpsc::channel();
-        sample(&mut Listed(looks.into_iter()), &gate, &|| vec![7], &ended)
+        sample(&mut Listed(looks.into_iter()), &gate, &|| JobSessions::from([(String::new(), vec![7])]), &ended)
     }
 
     #[test]
@@ -320,7 +321,12 @@ mod tests {
         let gate = Gate::new(1);
         gate.stop();
         let (_test, ended) = std::sync::mpsc::channel();
-        let log = sample(&mut Listed(Vec::new().into_iter()), &gate, &|| vec![7], &ended);
+        let log = sample(
+            &mut Listed(Vec::new().into_iter()),
+            &gate,
+            &|| JobSessions::from([(String::new(), vec![7])]),
+            &ended,
+        );
         assert_eq!(log.waits(0.0, 1.0).unwrap().samples, 0);
         assert_eq!(SessionLog::default().waits(0.0, 1.0), None);
     }

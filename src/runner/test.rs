@@ -231,8 +231,8 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
     let Some(source) = context.sessions else { return SessionLog::default() };
     let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
     let jobs = || match context.workers {
-        Some(workers) => crew::lock(workers).sessions(),
-        None => context.database.job_sessions(),
+        Some(workers) => [(String::new(), crew::lock(workers).sessions())].into(),
+        None => context.database.node_job_sessions(),
     };
     sample(&mut *source, gate, &jobs, &ended)
 }

@@ -8,16 +8,26 @@ use serde_json::Value;
 
 use crate::support::{Desk, column, directory, processes, signal, start_options, until};
 
-const BASE: &str = "--size 0.01 --warmup 0 --duration 500ms --format json --quiet";
+pub const BASE: &str = "--size 0.01 --warmup 0 --duration 500ms --format json --quiet";
 
-fn replicas(dir: &std::path::Path, nodes: u32) -> PrivateServer {
+pub fn replicas(dir: &std::path::Path, nodes: u32) -> PrivateServer {
     let settings = [("shared_buffers", "16MB"), ("fsync", "off"), ("max_connections", "40")];
-    let cluster = Some(ClusterSpec { name: "postgres-replicas".into(), nodes, link_delay: None });
-    server::start("postgres", &StartOptions { cluster, ..start_options(dir, &settings) }).unwrap()
+    cluster(dir, "postgres", ("postgres-replicas", nodes), &settings)
+}
+
+/// A private cluster of so many nodes.
+pub fn cluster(
+    dir: &std::path::Path,
+    engine: &str,
+    (name, nodes): (&str, u32),
+    settings: &[(&str, &str)],
+) -> PrivateServer {
+    let cluster = Some(ClusterSpec { name: name.into(), nodes, link_delay: None });
+    server::start(engine, &StartOptions { cluster, ..start_options(dir, settings) }).unwrap()
 }
 
 /// Addresses of the nodes, each as a URL of its own.
-fn each(url: &str) -> Vec<String> {
+pub fn each(url: &str) -> Vec<String> {
     let (scheme, rest) = url.split_once("//dbdyno@").unwrap();
     let (hosts, rest) = rest.split_once('/').unwrap();
     let alone = rest.replace("nodes=all&", "").replace("?nodes=all", "");
@@ -25,14 +35,15 @@ fn each(url: &str) -> Vec<String> {
 }
 
 /// A session that only looks: the node may be a standby.
-fn look(url: &str) -> Box<dyn Session> {
-    let target = Target::Existing { engine: "postgres".into(), url: url.into() };
+pub fn look(url: &str) -> Box<dyn Session> {
+    let engine = url.split("://").next().unwrap();
+    let target = Target::Existing { engine: engine.into(), url: url.into() };
     let to = ConnectTo { target, file: None, url: Some(url.into()), password: None, settings: Default::default() };
-    engine::find("postgres").unwrap().open(&to, Access::Watch).unwrap().session().unwrap()
+    engine::find(engine).unwrap().open(&to, Access::Watch).unwrap().session().unwrap()
 }
 
 /// Jobs of ours that are at work on a node of PostgreSQL.
-fn jobs_at_work(url: &str) -> usize {
+pub fn jobs_at_work(url: &str) -> usize {
     let sql = "select pid from pg_stat_activity where application_name like 'dbdyno-%' and state = 'active' \
                and pid <> pg_backend_pid()";
     column(look(url).as_mut(), sql).len()
@@ -43,7 +54,7 @@ fn figures(test: &Value, name: &str) -> Vec<f64> {
     nodes.iter().map(|node| node["counters"][name].as_f64().unwrap_or(f64::NAN)).collect()
 }
 
-fn codes(test: &Value) -> Vec<String> {
+pub fn codes(test: &Value) -> Vec<String> {
     let reasons = test["verdict"]["reasons"].as_array().unwrap();
     reasons.iter().map(|reason| format!("{} {}", reason["code"], reason["text"])).collect()
 }

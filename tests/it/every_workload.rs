@@ -318,7 +318,7 @@ fn run(catalog: &Catalog, target: &Target, settings: &[(&str, &str)], plan: &Pla
         settings: BTreeMap::new(),
         fresh: campaign::Fresh::Nothing,
         margin: None,
-        host_metrics: None,
+        host_metrics: Default::default(),
         duet: false,
         password: None,
         name: None,

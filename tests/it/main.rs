@@ -17,6 +17,7 @@ mod cli_private;
 mod cli_reports;
 mod cli_run;
 mod cli_show;
+mod cluster_faults;
 mod clusters;
 mod crash;
 mod dataset;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::DriveArg;
+use crate::campaign::HostUrls;
 use crate::cli::values::{Label, MetricsUrl, Percent};
+use crate::error::{Error, Result, quote};
 use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
@@ -108,14 +110,28 @@ pub struct OutputArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct HostArgs {
     /// Figures of an existing server's host from a node_exporter or 'dbdyno probe' there, as http://db1:9100/metrics; its token,
-    /// if it wants one, in DBDYNO_HOST_TOKEN [default: this host if the server is on it, else what the server lets its user read]
+    /// if it wants one, in DBDYNO_HOST_TOKEN. Of a cluster once for each node, as NODE=URL [default: this host if the server is
+    /// on it, else what the server lets its user read]
     #[arg(long, value_name = "URL")]
-    pub host_metrics: Option<MetricsUrl>,
+    pub host_metrics: Vec<MetricsUrl>,
 }
 
 impl HostArgs {
-    /// The address.
-    pub fn url(&self) -> Option<String> {
-        self.host_metrics.as_ref().map(|MetricsUrl(url)| url.clone())
+    /// The addresses, by the name of the node.
+    ///
+    /// # Errors
+    /// One is given twice.
+    pub fn urls(&self) -> Result<HostUrls> {
+        let mut urls = HostUrls::new();
+        for MetricsUrl { node, url } in &self.host_metrics {
+            let twice = urls.values().any(|known| known == url) || urls.contains_key(node);
+            if twice || (node.is_empty() || urls.contains_key("")) && !urls.is_empty() {
+                let what = format!("{} is one address too many for one host", quote(url));
+                return Err(Error::usage("--host-metrics", what)
+                    .advise("give one URL, or NODE=URL once for each node of a cluster"));
+            }
+            urls.insert(node.clone(), url.clone());
+        }
+        Ok(urls)
     }
 }

@@ -61,7 +61,7 @@ impl State {
 pub fn check(context: &Context, args: &CheckArgs) -> Result<()> {
     context.text_only()?;
     let catalog = context.catalog()?;
-    let request = Request { host_metrics: args.host.url(), ..request::of_target(&catalog, &args.target)? };
+    let request = Request { host_metrics: args.host.urls()?, ..request::of_target(&catalog, &args.target)? };
     request.check_host_metrics()?;
     let plan = request.plan(&catalog)?;
     let needed_bytes = fit::data_bytes(&plan.tables, plan.size_gb);
@@ -182,7 +182,9 @@ fn cache(asked: &Asked<'_>, platform: &Platform) -> Option<Finding> {
 
 /// Who tells of a host that the user named an exporter of.
 fn host(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
-    asked.request.host_metrics.as_ref()?;
+    if asked.request.host_metrics.is_empty() {
+        return None;
+    }
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
     Some(HostFigures::of(platform, &blocks).map(|host| host.told_by(platform)))
 }
@@ -190,7 +192,7 @@ fn host(asked: &Asked<'_>, platform: &Platform) -> Option<Result<String>> {
 /// What stays unknown since the user may not ask, each with the statement that grants it.
 fn rights(asked: &Asked<'_>, platform: &Platform) -> Vec<Finding> {
     let blocks = asked.catalog.probes(platform.engine.name(), &platform.database.version().0);
-    let known = platform.database.storage_path().is_some() || asked.request.host_metrics.is_some();
+    let known = platform.database.storage_path().is_some() || !asked.request.host_metrics.is_empty();
     let wanted = if known { &RIGHTS[..1] } else { &RIGHTS[..] };
     let blocks = blocks.iter().filter(|block| wanted.contains(&block.name.as_str()));
     let ask = |block: &&Block| platform.database.session().ok()?.query(statement(&block.text), &[]).ok();

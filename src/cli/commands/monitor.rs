@@ -101,7 +101,7 @@ fn watch(context: &Context, args: &MonitorArgs, (target, is_json): (&str, bool),
 fn opened(context: &Context, catalog: &Catalog, target: &str, host: &HostArgs) -> Result<Observer> {
     let place = PlaceArgs { target: target.to_string(), ..PlaceArgs::default() };
     let request = request::of_target(catalog, &TargetArgs { place, ..TargetArgs::default() })?;
-    let request = Request { host_metrics: host.url(), ..request };
+    let request = Request { host_metrics: host.urls()?, ..request };
     request::with_password(context, &request, |request| Observer::open(catalog, request))
 }
 

@@ -69,7 +69,7 @@ fn asked(catalog: &Catalog, args: &SelftestArgs) -> Result<Request> {
     let selection = SelectionArgs { suite: vec![selftest::SUITE.into()], workload: Vec::new(), drive: args.drive };
     let target = TargetArgs { place: args.place.clone(), selection, without_database: false };
     let mut request = request::of_target(catalog, &target)?;
-    request.host_metrics = args.host.url();
+    request.host_metrics = args.host.urls()?;
     Ok(request)
 }
 

@@ -65,6 +65,10 @@ pub(super) fn connect(
         connect_with(config, Some(passwords.find(&config.user, || options.filed())?))
     })?;
     connection.wire.read_timeout(None);
+    if let (true, [host]) = (config.is_cluster, &config.hosts[..]) {
+        // A server speaks first.
+        connection.wire.watch(host.watch(|stream| stream.read(&mut [0]).is_ok_and(|count| count > 0)));
+    }
     Ok(connection)
 }
 

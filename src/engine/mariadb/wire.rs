@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error;
 use crate::engine::EngineError;
-use crate::engine::remote::{Channel, Stream, Tls};
+use crate::engine::remote::{Channel, Stream, Tls, Watch};
 
 /// Three bytes of length, one of sequence number.
 const HEADER_BYTES: usize = 4;
@@ -110,6 +110,11 @@ impl Wire {
     /// Limits every read to `timeout`; none = wait for ever.
     pub(super) fn read_timeout(&mut self, timeout: Option<Duration>) {
         self.channel.read_timeout(timeout);
+    }
+
+    /// Ends waits without limit when nobody is there any more.
+    pub(super) fn watch(&mut self, watch: Watch) {
+        self.channel.watch(watch);
     }
 
     /// Says goodbye and waits until the server has closed its side, which it does when the session has ended: only

@@ -58,7 +58,11 @@ pub(super) fn connect(
     passwords: &Passwords,
     settings: &[(&str, &str)],
 ) -> Result<Connection, EngineError> {
-    first_that_answers(&config.hosts, |host| connect_host(config, host, passwords, settings))
+    let mut connection = first_that_answers(&config.hosts, |host| connect_host(config, host, passwords, settings))?;
+    if let (true, [host]) = (config.is_cluster, &config.hosts[..]) {
+        connection.wire.watch(host.watch(|stream| asked(stream).is_ok()));
+    }
+    Ok(connection)
 }
 
 fn connect_host(

@@ -8,7 +8,7 @@ use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
 use super::error;
-use crate::engine::remote::{Channel, Stream};
+use crate::engine::remote::{Channel, Stream, Watch};
 use crate::engine::{EngineError, ErrorClass};
 
 /// A longer message is taken as a sign that the peer does not speak our protocol.
@@ -133,6 +133,11 @@ impl Wire {
     /// Limits every read to `timeout`; none = wait for ever.
     pub(super) fn read_timeout(&mut self, timeout: Option<Duration>) {
         self.channel.read_timeout(timeout);
+    }
+
+    /// Ends waits without limit when nobody is there any more.
+    pub(super) fn watch(&mut self, watch: Watch) {
+        self.channel.watch(watch);
     }
 
     /// Says goodbye and waits until the server has closed its side, which it does when the backend has ended:

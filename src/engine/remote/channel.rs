@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::{Stream, Tls, lost};
+use super::{Stream, Tls, Watch, lost};
 use crate::engine::EngineError;
 
 /// Size of the read buffer at the start; it grows for a longer message.
@@ -97,6 +97,11 @@ impl Channel {
     /// Limits every read to `timeout`; none = wait for ever.
     pub(in crate::engine) fn read_timeout(&mut self, timeout: Option<Duration>) {
         self.stream.set_read_timeout(timeout);
+    }
+
+    /// Ends waits without limit when nobody is there any more.
+    pub(in crate::engine) fn watch(&mut self, watch: Watch) {
+        self.stream.set_watch(watch);
     }
 
     /// Tells the other side that no more will be sent.

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Stream;
+use super::{Stream, Watch};
 use crate::engine::{EngineError, ErrorClass};
 
 /// Longest wait for one address, and for each answer until the login is done.
@@ -46,6 +47,19 @@ impl Host {
             Host::Socket(path) => path.display().to_string(),
             Host::Tcp { name, port } => format!("{name}:{port}"),
         }
+    }
+}
+
+impl Host {
+    /// Asks on a connection of its own whether the server answers a word of its language.
+    pub(in crate::engine) fn watch(&self, answers: fn(&mut Stream) -> bool) -> Watch {
+        let host = self.clone();
+        Arc::new(move || {
+            host.connect().is_ok_and(|(mut stream, _)| {
+                stream.set_read_timeout(Some(CONNECT_TIMEOUT));
+                answers(&mut stream)
+            })
+        })
     }
 }
 

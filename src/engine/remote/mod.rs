@@ -25,7 +25,7 @@ pub(in crate::engine) use roads::{
     Reach, Road, Roads, TCP_ACCOUNT, no_account, no_road, on_loopback, own_account, own_password,
 };
 pub(in crate::engine) use sessions::sessions_left;
-pub(in crate::engine) use stream::Stream;
+pub(in crate::engine) use stream::{Stream, Watch};
 pub(in crate::engine) use text::TextQuery;
 pub(in crate::engine) use tls::{Tls, TlsMode};
 pub(in crate::engine) use url::{

@@ -31,7 +31,15 @@ struct Plain {
     socket: Socket,
     /// Longest wait for bytes; none = for ever.
     read_timeout: Option<Duration>,
+    /// Where waits have no limit: asked whenever it has been silent, false if nobody is there any more.
+    watch: Option<Watch>,
 }
+
+/// Whether a server still answers others.
+pub(in crate::engine) type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// So long a server that is watched may be silent before it is asked otherwise.
+const SILENCE: Duration = Duration::from_secs(5);
 
 enum Socket {
     Unix(UnixStream),
@@ -40,13 +48,13 @@ enum Socket {
 
 impl From<UnixStream> for Stream {
     fn from(socket: UnixStream) -> Self {
-        Stream { plain: Plain { socket: Socket::Unix(socket), read_timeout: None }, tls: None }
+        Stream { plain: Plain { socket: Socket::Unix(socket), read_timeout: None, watch: None }, tls: None }
     }
 }
 
 impl From<TcpStream> for Stream {
     fn from(socket: TcpStream) -> Self {
-        Stream { plain: Plain { socket: Socket::Tcp(socket), read_timeout: None }, tls: None }
+        Stream { plain: Plain { socket: Socket::Tcp(socket), read_timeout: None, watch: None }, tls: None }
     }
 }
 
@@ -125,6 +133,12 @@ impl Stream {
         self.plain.read_timeout = timeout;
     }
 
+    /// A wait without limit ends, too, when `watch` says that nobody is there any more: a server that has stopped or was cut off
+    /// closes no connection.
+    pub(in crate::engine) fn set_watch(&mut self, watch: Watch) {
+        self.plain.watch = Some(watch);
+    }
+
     /// Tells the server that nothing more comes.
     pub(in crate::engine) fn end_of_writing(&mut self) {
         if let Some(tls) = &mut self.tls {
@@ -185,12 +199,19 @@ fn invalid(error: rustls::Error) -> io::Error {
 impl Plain {
     /// Until there is something to read, or the other side has gone.
     fn wait(&self) -> io::Result<()> {
-        let timeout = self.read_timeout.map(Timespec::try_from).transpose();
+        let watch = self.watch.as_ref().filter(|_| self.read_timeout.is_none());
+        let timeout = self.read_timeout.or(watch.map(|_| SILENCE)).map(Timespec::try_from).transpose();
         let timeout = timeout.map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-        match poll(&mut [PollFd::from_borrowed_fd(self.descriptor(), PollFlags::IN)], timeout.as_ref())? {
-            0 => Err(io::ErrorKind::TimedOut.into()),
-            _ => Ok(()),
+        while poll(&mut [PollFd::from_borrowed_fd(self.descriptor(), PollFlags::IN)], timeout.as_ref())? == 0 {
+            if !watch.is_some_and(|is_there| is_there()) {
+                if watch.is_some() {
+                    // Nobody waits for another answer.
+                    let _ = rustix::net::shutdown(self.descriptor(), rustix::net::Shutdown::Both);
+                }
+                return Err(io::ErrorKind::TimedOut.into());
+            }
         }
+        Ok(())
     }
 
     fn descriptor(&self) -> BorrowedFd<'_> {

@@ -1,0 +1,146 @@
+//! What can go wrong in a cluster and must be told by name: slow links, replicas that lag, nodes that stop without a word, writers
+//! that collide, writers that are held up.
+
+use dbdyno::server::PrivateServer;
+use procfs::process::all_processes;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::clusters::{BASE, cluster, codes, each, jobs_at_work, look, replicas};
+use crate::support::{Desk, column, directory, ended, processes, session, signal, until};
+
+/// The way from node to node in these tests, in us.
+const DELAY_US: f64 = 5_000.0;
+
+fn fact(run: &Value, section: &str, name: &str) -> String {
+    run["disclosure"][section][name].as_str().unwrap_or_else(|| panic!("{name}: {:#}", run["disclosure"])).to_owned()
+}
+
+/// The run, or none and a line that says so where no networks can be made.
+fn with_links(desk: &Desk, target: &str) -> Option<Value> {
+    let line = format!("run {target} --link-delay 5ms {BASE} --workload LGWR-LAT --jobs 1");
+    let done = desk.run(&line);
+    if done.code == Some(3)
+        && done.stderr.contains("--link-delay")
+        && std::env::var_os("DBDYNO_TEST_MUST_MOUNT").is_none()
+    {
+        eprintln!("skipped: {}", done.stderr);
+        return None;
+    }
+    Some(done.ok().json())
+}
+
+#[test]
+fn a_commit_on_several_nodes_waits_for_the_links_between_them() {
+    for (target, trips) in [("postgres-sync-replicas --nodes 2", 2.0), ("mariadb-galera --nodes 2", 1.0)] {
+        let desk = Desk::new();
+        let Some(run) = with_links(&desk, target) else { return };
+        let test = &run["tests"][0];
+        // A standby answers what was sent to it; of Galera only that another node is heard is sure.
+        let mean_us = test["service_time_us"]["mean"].as_f64().unwrap();
+        assert!(mean_us >= trips * DELAY_US, "{target}: {mean_us} us");
+        let trip_us: f64 = fact(&run, "network", "link_round_trip_us").parse().unwrap();
+        assert!(trip_us >= 2.0 * DELAY_US, "{target}: {trip_us} us");
+        assert_eq!(fact(&run, "network", "link_delay_us"), "5000");
+        let consistency = fact(&run, "settings", "cluster_consistency");
+        let expected = if target.contains("galera") { "wsrep_sync_wait=0" } else { "standbys=1, synchronous=1" };
+        assert!(consistency.contains(expected), "{consistency}");
+        let report = desk.run("report nodes").ok().stdout;
+        assert!(report.contains("5.00 ms from node to node") && report.contains(expected), "{report}");
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+        assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn links_that_nobody_can_have_are_refused() {
+    let desk = Desk::new();
+    let of =
+        |target: &str, delay: &str| desk.run(&format!("run {target} {BASE} --workload LGWR-LAT --link-delay {delay}"));
+    of("sqlite", "1ms").fails(2, &["--link-delay", "not a private cluster"]);
+    of("postgres", "1ms").fails(2, &["--link-delay", "not a private cluster"]);
+    of("postgres-replicas", "2s").fails(2, &["--link-delay", "1s or less"]);
+}
+
+/// A node's server and all its children.
+fn processes_of(cluster: &PrivateServer, at: usize) -> Vec<u32> {
+    let server = cluster.pids()[at];
+    let all = all_processes().unwrap().flatten();
+    let children = all.filter(|process| process.stat().is_ok_and(|stat| stat.ppid == server as i32));
+    std::iter::once(server).chain(children.map(|process| process.pid as u32)).collect()
+}
+
+#[test]
+fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
+    let (desk, dir) = (Desk::new(), directory());
+    let cluster = replicas(dir.path(), 3);
+    let (url, nodes) = (cluster.url(), each(&cluster.url()));
+    let line = format!(
+        "run {url} --size 0.01 --warmup 0 --duration 3s --workload SRV-QUERY1 --workload TP-LOOKUP --jobs 3 --quiet"
+    );
+    let run = desk.spawn(&line);
+    until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);
+    let frozen = processes_of(&cluster, 2);
+    frozen.iter().for_each(|pid| signal(*pid, Signal::STOP));
+    let done = ended(run, &line);
+    frozen.iter().for_each(|pid| signal(*pid, Signal::CONT));
+    done.ok();
+    let run = desk.run("runs show last --format json").ok().json();
+    let tests = run["tests"].as_array().unwrap();
+    assert_eq!((run["status"].as_str(), tests.len()), (Some("finished"), 2));
+    let lost = codes(&tests[0]);
+    assert!(lost.iter().any(|code| code.contains("node-lost") && code.contains("n3")), "{lost:?}");
+    assert_eq!(tests[0]["verdict"]["status"], "invalid");
+    let missing = codes(&tests[1]);
+    assert!(missing.iter().any(|code| code.contains("node n3 did not answer")), "{missing:?}");
+}
+
+#[test]
+fn the_lag_of_a_replica_that_stands_still_is_told() {
+    let (desk, dir) = (Desk::new(), directory());
+    let cluster = replicas(dir.path(), 3);
+    let (url, nodes) = (cluster.url(), each(&cluster.url()));
+    let line = format!("run {url} --size 0.01 --warmup 0 --duration 2s --workload SRV-QUERY1 --jobs 3 --quiet");
+    let run = desk.spawn(&line);
+    until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);
+    column(look(&nodes[2]).as_mut(), "select pg_wal_replay_pause()");
+    column(session(&nodes[0]).as_mut(), "create table late (id int)");
+    ended(run, &line).ok();
+    column(look(&nodes[2]).as_mut(), "select pg_wal_replay_resume()");
+    let run = desk.run("runs show last --format json").ok().json();
+    let lag = |at: usize| run["tests"][0]["node_figures"][at]["lag_s"].as_f64();
+    assert_eq!(lag(0), None, "the primary");
+    assert!(lag(2).unwrap() > 0.0, "{:#}", run["tests"][0]["node_figures"]);
+}
+
+#[test]
+fn writers_that_collide_on_galera_and_those_that_are_held_up_are_told() {
+    let (desk, dir) = (Desk::new(), directory());
+    let cluster = cluster(dir.path(), "mariadb", ("mariadb-galera", 2), &[("innodb_flush_log_at_trx_commit", "0")]);
+    let (url, nodes) = (cluster.url(), each(&cluster.url()));
+    let of = |what: &str| desk.run(&format!("run {url} {BASE} --drive client {what}")).ok().json();
+    let collided = of("--workload TP-UPDATE32 --jobs 2");
+    let test = &collided["tests"][0];
+    let failed = test["errors_by_class"]["certification"].as_u64();
+    assert!(failed.is_some_and(|failed| failed > 0), "{test:#}");
+
+    // A node that tells the others to wait as soon as one transaction waits to be applied.
+    let hurry = "set global wsrep_provider_options = 'gcs.fc_limit=1;gcs.fc_factor=0.01'";
+    look(&nodes[1]).execute(hurry).unwrap();
+    let held_up = of("--workload TP-LIGHT:update_pct=100 --jobs 8 --nodes 1");
+    let test = &held_up["tests"][0];
+    let codes = codes(test);
+    assert!(codes.iter().any(|code| code.contains("flow-control")), "{codes:?} {:#}", test["node_figures"]);
+}
+
+#[test]
+fn a_cluster_is_started_anew_for_each_block() {
+    for target in ["mariadb-galera", "postgres-sync-replicas"] {
+        let desk = Desk::new();
+        let line = format!("run {target} --nodes 2 {BASE} --workload SRV-QUERY1 --jobs 2 --repeat 2 --fresh server");
+        let run = desk.run(&line).ok().json();
+        let tests = run["tests"].as_array().unwrap();
+        assert!(tests.len() >= 2 && tests.iter().all(|test| test["nodes"] == 2), "{run:#}");
+        assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
+    }
+}
