@@ -23,9 +23,11 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
     let likes = catalog.engine_files.iter().filter_map(|(name, file)| Some((name.clone(), file.like.clone()?)));
     let files = &with_lent(files, &likes.collect());
     let mut folders: BTreeMap<(&str, &str), Vec<&File>> = BTreeMap::new();
+    let mut shared: Vec<&File> = Vec::new();
     for file in files {
         match file.parts()[..] {
             ["workloads", inherit::COMMON] => catalog.common.push(file.clone()),
+            ["workloads", name] if name.ends_with(".sql") => shared.push(file),
             [kind @ ("workloads" | "datasets"), folder, _] => folders.entry((kind, folder)).or_default().push(file),
             ["suites", _] => add_suite(catalog, file)?,
             ["profiles", _] => profiles::add(catalog, file)?,
@@ -39,6 +41,7 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
         }
     }
     profiles::map(catalog)?;
+    catalog.shared = Arc::new(folder_blocks(&shared)?.over(&catalog.shared));
     let mut layer = Vec::new();
     for ((kind, folder), files) in folders {
         match kind {
@@ -112,7 +115,7 @@ const EVERY: &str = "every";
 
 fn read_group(catalog: &mut Catalog, folder: &str, files: &[&File]) -> Result<Vec<Entry>> {
     let toml = toml_of(files, GROUP, folder)?;
-    let blocks = Arc::new(folder_blocks(files)?);
+    let blocks = Arc::new(folder_blocks(files)?.over(&catalog.shared));
     let (file, places) = inherit::group(&catalog.common, toml)?;
     catalog.groups.retain(|known| known.id != file.id);
     let GroupFile { id, title, about, order, form, workload } = file;

@@ -1,7 +1,7 @@
 //! The catalogue: all workloads, data sets, harnesses, probes, suites and profiles, read from files and checked.
 //!
-//! It is embedded in the binary; a user's own directory of the same form can be laid over it. A folder of workloads
-//! is complete in itself: a workload that replaces one of the same id brings all its SQL.
+//! It is embedded in the binary; a user's own directory of the same form can be laid over it. A folder of workloads is
+//! complete but for what all folders share: a workload that replaces one of the same id brings its SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -76,6 +76,8 @@ pub struct Catalog {
     engine_files: BTreeMap<String, wire::EngineFile>,
     /// Named claims and parameters for the groups of all layers, the earlier first.
     common: Vec<files::File>,
+    /// Blocks for the groups, the later layers over the earlier.
+    shared: Arc<BlockSet>,
     published: PublishedWords,
     export: BTreeMap<String, Vec<Block>>,
     templates: BTreeMap<String, String>,

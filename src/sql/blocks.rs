@@ -1,6 +1,7 @@
 //! Files of named SQL blocks, and how an engine's file lies over the common one.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::error::{Error, Result, quote};
 
@@ -150,11 +151,13 @@ fn check_unique(blocks: &[Block]) -> Result<()> {
     Ok(())
 }
 
-/// Blocks of a folder by name: those of an engine's file lie over those of `common.sql`.
+/// Blocks of a folder by name: those of an engine's file lie over those of `common.sql`, both over those that several folders
+/// share.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlockSet {
     common: BTreeMap<String, Block>,
     engines: BTreeMap<String, BTreeMap<String, Block>>,
+    shared: Option<Arc<BlockSet>>,
 }
 
 impl BlockSet {
@@ -188,9 +191,15 @@ impl BlockSet {
         }
     }
 
+    /// Itself over blocks that other folders share with it.
+    pub fn over(self, shared: &Arc<BlockSet>) -> Self {
+        BlockSet { shared: Some(Arc::clone(shared)), ..self }
+    }
+
     /// The block of this full name for `engine`.
     pub fn get(&self, engine: &str, name: &str) -> Option<&Block> {
-        self.engines.get(engine).and_then(|blocks| blocks.get(name)).or_else(|| self.common.get(name))
+        let own = self.engines.get(engine).and_then(|blocks| blocks.get(name)).or_else(|| self.common.get(name));
+        own.or_else(|| self.shared.as_ref()?.get(engine, name))
     }
 
     /// The block that `short` means within `id`: `<id>.<short>`, else `<short>` shared in the folder.
@@ -198,18 +207,18 @@ impl BlockSet {
         self.get(engine, &format!("{id}.{short}")).or_else(|| self.get(engine, short))
     }
 
-    /// All blocks as they stand for `engine`, by name.
+    /// All blocks of the folder as they stand for `engine`, by name.
     pub fn for_engine(&self, engine: &str) -> BTreeMap<&str, &Block> {
         let own = self.engines.get(engine).into_iter().flatten();
         self.common.iter().chain(own).map(|(name, block)| (name.as_str(), block)).collect()
     }
 
-    /// Every block of every file.
+    /// Every block of every file of the folder.
     pub fn all(&self) -> impl Iterator<Item = &Block> {
         self.common.values().chain(self.engines.values().flat_map(BTreeMap::values))
     }
 
-    /// Engines that have a file of their own.
+    /// Engines that have a file of their own in the folder.
     pub fn engines(&self) -> impl Iterator<Item = &str> {
         self.engines.keys().map(String::as_str)
     }
@@ -284,5 +293,18 @@ mod tests {
         assert_eq!(set.for_engine("pg").len(), 3);
         let versions = parse_blocks("x", "-- name: a\n-- from: 1\nx\n-- name: a\n-- from: 2\ny").unwrap();
         assert!(set.add("pg", versions).is_err());
+    }
+
+    #[test]
+    fn blocks_that_folders_share_lie_below_those_of_each() {
+        let set = |stem: &str, text: &str| {
+            let mut set = BlockSet::default();
+            set.add(stem, parse_blocks("x", text).unwrap()).unwrap();
+            set
+        };
+        let folder = set("common", "-- name: q\n1").over(&Arc::new(set("pg", "-- name: q\n2\n-- name: r\n3")));
+        let text = |engine, short| folder.resolve(engine, "A", short).map(|block| block.text.as_str());
+        assert_eq!((text("pg", "q"), text("pg", "r"), text("lite", "r")), (Some("1"), Some("3"), None));
+        assert_eq!(folder.engines().count(), 0, "what is shared is not written for the folder");
     }
 }

@@ -2,10 +2,6 @@
 -- 1 power, 1 ln; three stages, 1 random number and the last line (2 +, 1 -, 1 *) make 38. A literal with d is a BINARY_DOUBLE, with
 -- f a BINARY_FLOAT: without, each operation would convert a NUMBER.
 
--- name: advance
-v_seed := v_seed * c_multiplier;
-v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;
-
 -- name: pass
 pass(n, s) as (
     select 1, mod(:seed * 48271, 2147483647) from dual

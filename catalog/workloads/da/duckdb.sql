@@ -1,7 +1,3 @@
--- name: parallel
--- The threads that DuckDB shares out among all statements, without those of the sessions themselves.
-set threads = 1 + coalesce(getvariable('dbdyno_jobs'), 1) * ({{threads}} - 1)
-
 -- name: DA-SORT.parallel
 -- Beside the cache each sort has memory of its own, as on a server: the least that DuckDB sorts rows of this width in. What does not
 -- fit goes to temporary files.
@@ -10,7 +6,7 @@ set memory_limit = coalesce((getvariable('dbdyno_memory_mib') + 64 * getvariable
   current_setting('memory_limit'))
 
 -- name: parallel-build
--- as above
+-- as `parallel`
 set threads = 1 + coalesce(getvariable('dbdyno_jobs'), 1) * ({{threads}} - 1)
 
 -- name: hashes

@@ -1,11 +1,5 @@
--- name: parallel
--- So many processes for a scan, the session's own included, whatever the planner thinks of the table's size.
-select set_config('max_parallel_workers_per_gather', ({{threads}} - 1)::text, false),
-  set_config('parallel_setup_cost', '0', false), set_config('parallel_tuple_cost', '0', false),
-  set_config('min_parallel_table_scan_size', '0', false)
-
 -- name: parallel-build
--- As above for index builds. A build takes a helper only if each process has 32 MB to sort in.
+-- As `parallel`, for index builds. A build takes a helper only if each process has 32 MB to sort in.
 select set_config('max_parallel_maintenance_workers', ({{threads}} - 1)::text, false),
   set_config('min_parallel_table_scan_size', '0', false),
   set_config('maintenance_work_mem',

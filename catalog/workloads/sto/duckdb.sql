@@ -1,7 +1,3 @@
--- name: parallel
--- The threads that DuckDB shares out among all statements, without those of the sessions themselves.
-set threads = 1 + coalesce(getvariable('dbdyno_jobs'), 1) * ({{threads}} - 1)
-
 -- name: STO-READ.scan
 -- as SRV-SCAN: an expression of two columns, so that DuckDB reads every column of every row
 select * from {{big}} where xor(quantity, status) = -1

@@ -5,10 +5,6 @@
 v_key number;
 v_count pls_integer;
 
--- name: advance
-v_seed := v_seed * c_multiplier;
-v_seed := v_seed - floor(v_seed / c_modulus) * c_modulus;
-
 -- name: TP-LOOKUP.lookup
 select /*+ hash(t) no_result_cache */ * from {{big}} t where id = :id
 
