@@ -188,7 +188,8 @@ select id from information_schema.processlist
    and db = trim(trailing '.' from '{{prefix}}')
 
 -- name: objects.own
--- Everything that we made: in our database, named by our rule (see src/dataset/clean.rs).
+-- Everything that we made: in our database, named by our rule (see src/dataset/clean.rs). On MySQL an empty table says that the
+-- database is ours, and goes with it.
 select name, `drop` from (
   select 1 as step, concat('{{prefix}}', routine_name) as name,
          concat('drop ', lower(routine_type), ' {{prefix}}`', routine_name, '`') as `drop`
@@ -197,7 +198,7 @@ select name, `drop` from (
   union all
   select 2, concat('{{prefix}}', table_name), concat('drop table {{prefix}}`', table_name, '`')
     from information_schema.tables
-   where table_schema = trim(trailing '.' from '{{prefix}}') and table_type = 'BASE TABLE'
+   where table_schema = trim(trailing '.' from '{{prefix}}') and table_type = 'BASE TABLE' and table_name <> 'state_made'
      and table_name regexp '^(state|small|big|{{words}})(_[a-z0-9_]+)?$'
 ) as ours order by step, name
 

@@ -16,20 +16,6 @@ select i, 1 + mod(i - 1, {{rows}} div 25), 1 + mod(i - 1, {{rows}} div 125), 1 +
           from (select seq as i, mod(seq * 1327217885 + 12345 + {{seed}}, 2147483647) as h1
                   from numbers) as first_hash) as hashes
 
--- name: objects.own
--- As MariaDB's, but for the table that says that the database is ours: it goes with that.
-select name, `drop` from (
-  select 1 as step, concat('{{prefix}}', routine_name) as name,
-         concat('drop ', lower(routine_type), ' {{prefix}}`', routine_name, '`') as `drop`
-    from information_schema.routines
-   where routine_schema = trim(trailing '.' from '{{prefix}}') and routine_name regexp '^({{words}})_[a-z0-9_]+$'
-  union all
-  select 2, concat('{{prefix}}', table_name), concat('drop table {{prefix}}`', table_name, '`')
-    from information_schema.tables
-   where table_schema = trim(trailing '.' from '{{prefix}}') and table_type = 'BASE TABLE' and table_name <> 'state_made'
-     and table_name regexp '^(state|small|big|{{words}})(_[a-z0-9_]+)?$'
-) as ours order by step, name
-
 -- name: schema.drop
 -- Only a database that we created (it has our table), and that has nothing else in it.
 set @dbdyno_ddl = (
