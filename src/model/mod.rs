@@ -5,6 +5,7 @@
 pub mod capabilities;
 pub mod counters;
 pub mod disclosure;
+mod durability;
 pub mod expr;
 pub mod kpm;
 pub mod params;
@@ -15,6 +16,7 @@ pub mod ramp;
 mod rate;
 pub mod result;
 pub mod rows;
+mod run;
 pub mod sentence;
 pub mod target;
 mod test;
@@ -27,6 +29,7 @@ pub mod workload;
 pub use capabilities::{Capabilities, PasswordSources, Placeholder};
 pub use counters::Counters;
 pub use disclosure::{Disclosure, Effect};
+pub use durability::{Durability, Lasting, LastingState};
 pub use expr::{Expr, Facts};
 pub use kpm::{Better, Kpm, KpmValue};
 pub use plan::{
@@ -37,9 +40,10 @@ pub use published::{Provenance, Published, PublishedFigure, PublishedKind, RunKi
 pub use ramp::{AskedRamp, Ramp, Scale};
 pub use rate::{Arrivals, AskedRate, Loop, Offer, Percentile, Promise, without_offer};
 pub use result::{
-    Beside, DeviceSync, Durability, JobFigures, Lasting, LastingState, LatencySummary, LoadResult, Moment, NodeFigures,
-    OpenLoop, OwnLoop, PartFigures, RunRecord, RunStatus, SeriesPoint, Snapshot, Tally, TestResult, WorkerFigures,
+    Beside, JobFigures, LatencySummary, Moment, NodeFigures, OpenLoop, PartFigures, SeriesPoint, Snapshot, Tally,
+    TestResult, WorkerFigures,
 };
+pub use run::{DeviceSync, LoadResult, OwnLoop, RunRecord, RunStatus};
 pub use sentence::Sentence;
 pub use target::{ClusterSpec, Target};
 pub use test::{PublishedTest, Test};

@@ -1,0 +1,64 @@
+//! What became of the commits of a test, and of the work that it put off.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether the commits of a test were durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// They waited, as often as the device can.
+    Durable,
+    /// By the settings they did not wait.
+    Relaxed,
+    /// They waited less than the device needs.
+    Implausible,
+}
+
+impl Durability {
+    /// As stored and printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Durability::Durable => "durable",
+            Durability::Relaxed => "relaxed",
+            Durability::Implausible => "implausible",
+        }
+    }
+}
+
+/// Whether a rate lasts that was measured while the database put work off: blocks to be written, log that a recovery would
+/// read, dead rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Lasting {
+    pub state: LastingState,
+    /// Seconds in which the database did what the test had left, as fast as it could; absent if nothing was left, or not all of
+    /// it was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pay_back_s: Option<f64>,
+    /// The KPM, in its unit, if no op is done in the time of the pay-back: what lasts at least. Absent for a burst, and for
+    /// times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kpm_value: Option<f64>,
+}
+
+/// How the work that a test put off ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LastingState {
+    /// Nothing worth mentioning was left at the end of the test.
+    Sustained,
+    /// It was done after the test, and its time is known.
+    Accounted,
+    /// It was not done: nobody knows how long the rate lasts.
+    Burst,
+}
+
+impl LastingState {
+    /// As stored and printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            LastingState::Sustained => "sustained",
+            LastingState::Accounted => "accounted",
+            LastingState::Burst => "burst",
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A run without its tests: what ran where, how it ended, what was loaded, and what the machine did before the tests.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Disclosure, Provenance, RunKind};
+
+/// A run without its tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Given by the store, from 1.
+    pub id: i64,
+    pub name: Option<String>,
+    #[serde(default)]
+    pub kind: RunKind,
+    /// Of a published run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
+    /// As `Target::label`; the platform of a published run.
+    pub target: String,
+    /// Registry name; of a published run the first word of its engine, if that is printed.
+    #[serde(with = "stored_unknown")]
+    pub engine: Option<String>,
+    pub suite: String,
+    pub labels: BTreeMap<String, String>,
+    /// RFC 3339, UTC; of a published run the day or year of the publication, if it is known.
+    #[serde(with = "stored_unknown")]
+    pub started_at: Option<String>,
+    pub ended_at: Option<String>,
+    pub status: RunStatus,
+    /// Our version.
+    pub version: String,
+    /// The command line as typed (without passwords).
+    pub command: String,
+    /// Of the rows and of all random choices; none of a published run.
+    pub seed: Option<u64>,
+    /// Nominal size of the data set; none if a publication does not print it.
+    #[serde(with = "stored_unknown")]
+    pub size_gb: Option<f64>,
+    /// Identifies the rows of the data set: equal on every engine for equal size and seed. None of a published run, and before
+    /// the data are loaded.
+    #[serde(with = "stored_unknown")]
+    pub data_set_id: Option<String>,
+    pub disclosure: Disclosure,
+    /// What our own loop took meanwhile; none of a published run, and of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_loop: Option<OwnLoop>,
+    /// Of a run with commits, where it could be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_sync: Option<DeviceSync>,
+    /// The plan as JSON: per selection id, params, drive, ramp, window, hash, SQL.
+    pub plan: serde_json::Value,
+    pub loads: Vec<LoadResult>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    Running,
+    Finished,
+    /// Ctrl-C: tests so far are stored.
+    Interrupted,
+    /// The target failed: tests so far are stored.
+    Failed,
+}
+
+impl RunStatus {
+    /// As stored and printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Finished => "finished",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Failed => "failed",
+        }
+    }
+}
+
+/// A load as a result of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadResult {
+    pub table: String,
+    pub rows: u64,
+    /// Bytes of row data as the engine stores the table (without indexes).
+    pub table_bytes: u64,
+    pub index_bytes: u64,
+    /// Seconds for the rows / for the indexes / for statistics.
+    pub rows_s: f64,
+    pub index_s: f64,
+    pub analyze_s: f64,
+    /// How: `copy-binary`, `prepared-insert`, ...; sessions used in parallel.
+    pub method: String,
+    pub sessions: u32,
+    /// False if the data set was already there and only verified.
+    pub loaded: bool,
+    /// Rows that were in from a load that broke off: `rows_s` is the time of the others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resumed_rows: u64,
+}
+
+fn is_zero(rows: &u64) -> bool {
+    *rows == 0
+}
+
+/// The tail of our own loop at the begin of a run: ops of a known length on the null engine, in one job, with that length
+/// taken off, in us. What the tail of a test has of it is not the database's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OwnLoop {
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub max_us: f64,
+}
+
+/// Durable writes of 8 kB per second on the database's device at the begin of a run: of one thread, and of all threads together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DeviceSync {
+    /// Write and `fdatasync`.
+    pub fdatasync_per_s: f64,
+    /// `O_DSYNC`.
+    pub dsync_per_s: f64,
+    pub threads: u32,
+    pub fdatasync_all_per_s: f64,
+    pub dsync_all_per_s: f64,
+}
+
+impl DeviceSync {
+    /// The most that one thread did, alone or beside the others: a virtual disk can be ten times as fast when it is kept awake.
+    pub fn best_per_s(&self) -> f64 {
+        let together = self.fdatasync_all_per_s.max(self.dsync_all_per_s) / f64::from(self.threads.max(1));
+        self.fdatasync_per_s.max(self.dsync_per_s).max(together)
+    }
+}
+
+/// How a results file holds what is not known: its columns may not be empty.
+mod stored_unknown {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// A type with a value that means unknown.
+    pub trait Stored: Serialize + for<'de> Deserialize<'de> {
+        fn unknown() -> Self;
+        fn is_unknown(&self) -> bool;
+    }
+
+    impl Stored for String {
+        fn unknown() -> Self {
+            "unknown".into()
+        }
+        fn is_unknown(&self) -> bool {
+            self.is_empty() || self == "unknown"
+        }
+    }
+
+    impl Stored for f64 {
+        fn unknown() -> Self {
+            0.0
+        }
+        fn is_unknown(&self) -> bool {
+            *self == 0.0
+        }
+    }
+
+    pub fn serialize<T: Stored, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => value.serialize(serializer),
+            None => T::unknown().serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, T: Stored, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+        Ok(Option::<T>::deserialize(deserializer)?.filter(|value| !value.is_unknown()))
+    }
+}
