@@ -1,4 +1,4 @@
-//! The layer table of ARCHITECTURE.md holds in the sources.
+//! The layers of ARCHITECTURE.md hold in the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ type Layers = BTreeMap<String, BTreeSet<String>>;
 fn layers() -> Layers {
     let text = std::fs::read_to_string("ARCHITECTURE.md").unwrap();
     let section = text.split("## Layers").nth(1).unwrap().split("\n## ").next().unwrap();
-    let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
-    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>()).collect::<Vec<_>>();
-    let all = || cells.iter().map(|cells| cells[1]).filter(|name| *name != ALL_BELOW).collect::<Vec<_>>();
-    let row = |cells: &Vec<&str>| {
-        let named = || cells[2].split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-        let imports = if cells[2] == "all" { all() } else { named() };
-        (cells[1].to_string(), imports.into_iter().map(String::from).collect())
+    let rows = section.split("```").nth(1).unwrap().lines().filter(|line| !line.is_empty());
+    let cells = rows.map(|row| row.split_once(' ').unwrap_or((row, ""))).collect::<Vec<_>>();
+    let all = || cells.iter().map(|(module, _)| *module).filter(|module| *module != ALL_BELOW).collect::<Vec<_>>();
+    let row = |(module, imports): &(&str, &str)| {
+        let named = || imports.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        let imports = if imports.trim() == "all" { all() } else { named() };
+        (module.to_string(), imports.into_iter().map(String::from).collect())
     };
     cells.iter().map(row).collect()
 }
@@ -85,7 +85,7 @@ fn every_module_imports_only_what_its_row_names() {
         if module == "lib" || module == "main" {
             continue;
         }
-        let allowed = layers.get(&module).unwrap_or_else(|| panic!("{module} is missing in the layer table"));
+        let allowed = layers.get(&module).unwrap_or_else(|| panic!("{module} is missing among the layers"));
         for import in imports_of(&std::fs::read_to_string(&file).unwrap()) {
             if import != module && layers.contains_key(&import) && !allowed.contains(&import) {
                 broken.push(format!("{}: {module} may not import {import}", file.display()));
@@ -96,7 +96,7 @@ fn every_module_imports_only_what_its_row_names() {
 }
 
 #[test]
-fn the_layer_table_has_no_cycle() {
+fn the_layers_have_no_cycle() {
     let layers = layers();
     let order: Vec<&String> = layers.keys().collect();
     for module in &order {

@@ -12,6 +12,10 @@ const SMALL: &str = "--size 0.05";
 /// Added to campaigns, which end by themselves.
 const FEW: &str = "--duration 100ms --warmup 50ms --workload SRV-QUERY1 --jobs 1 --max-duration 1s";
 
+/// Beside those of docs/.
+const DOCUMENTS: [&str; 6] =
+    ["README.md", "ARCHITECTURE.md", "METHODOLOGY.md", "BIAS.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+
 fn document(name: &str) -> String {
     std::fs::read_to_string(name).unwrap()
 }
@@ -147,13 +151,25 @@ fn every_decision_that_sources_and_documents_name_exists() {
 
 #[test]
 fn every_file_that_the_documents_link_to_exists() {
-    for name in ["README.md", "ARCHITECTURE.md", "METHODOLOGY.md", "BIAS.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+    for name in DOCUMENTS {
         for rest in document(name).split("](").skip(1) {
             let link = rest.split([')', '#']).next().unwrap();
             let local = !link.is_empty() && !link.contains("://");
             assert!(!local || std::path::Path::new(link).exists(), "{name} links to {link}");
         }
     }
+}
+
+/// Words of all documents together, as `wc -w` counts them. What is said twice can go.
+const MOST_WORDS: usize = 12_000;
+
+#[test]
+fn the_documents_can_be_read_in_an_hour() {
+    let of_docs = files_below(std::path::Path::new("docs")).into_iter();
+    let of_docs = of_docs.filter(|(path, _)| path.extension().is_some_and(|ending| ending == "md"));
+    let texts = of_docs.map(|(_, text)| text).chain(DOCUMENTS.map(document));
+    let words: usize = texts.map(|text| text.split_whitespace().count()).sum();
+    assert!(words <= MOST_WORDS, "{words} words");
 }
 
 #[test]
