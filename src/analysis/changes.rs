@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_database_s_nightly_figures_change_where_otava_says() {
         // The first 140 figures of TigerBeetle in tests/tigerbeetle_test.py of apache/otava: at window 30 and p < 0.001 it
-        // finds 15, 61, 71, 95, 117, 131 among them. One figure that falls out (the 11th) is no change.
+        // finds 15, 61, 71, 95, 117, 131 among them. One figure that falls out (the 11th) is not a change.
         let series = [
             26_705.0, 26_475.0, 26_641.0, 26_806.0, 26_835.0, 26_911.0, 26_564.0, 26_812.0, 26_874.0, 26_682.0,
             15_672.0, 26_745.0, 26_460.0, 26_977.0, 26_851.0, 23_412.0, 23_547.0, 23_674.0, 23_519.0, 23_670.0,

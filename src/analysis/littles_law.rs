@@ -109,7 +109,7 @@ fn timed(result: &TestResult, expected_s: f64) -> Option<Reason> {
 fn ticks(result: &TestResult) -> Option<Reason> {
     let tick_us = result.drive.clock_tick_us()?;
     let coarse = result.latency.p50_us.is_some_and(|p50_us| p50_us * TICK_SHOWS < tick_us);
-    let sentence = "the clock that timed the ops ticks every {tick} us: percentiles are no finer";
+    let sentence = "the clock that timed the ops ticks every {tick} us: percentiles are not finer";
     let sentence = Sentence::new(sentence).with("tick", tick_us);
     coarse.then(|| Reason::new(Status::Valid, ReasonCode::Clock, sentence))
 }
@@ -231,7 +231,7 @@ mod tests {
             result.latency.p50_us = Some(p50_us);
             texts(&result)
         };
-        let text = "the clock that timed the ops ticks every 1 us: percentiles are no finer";
+        let text = "the clock that timed the ops ticks every 1 us: percentiles are not finer";
         assert_eq!(timed(Drive::Database, 3.0), [(Status::Valid, text.to_string())]);
         assert_eq!((timed(Drive::Database, 100.0), timed(Drive::Client, 3.0)), (vec![], vec![]));
     }

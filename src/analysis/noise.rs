@@ -147,7 +147,7 @@ mod tests {
         let other = RunRecord { size_gb: Some(2.0), ..run("other") };
         assert!(!noise.is_of(&other));
         let one = tests[..2].to_vec();
-        assert!(!Noise::of(&record, &one).is_of(&record), "two windows are no calibration");
+        assert!(!Noise::of(&record, &one).is_of(&record), "two windows are not a calibration");
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub fn rank(metric: &str) -> Option<usize> {
     METRICS.iter().position(|known| known.name == metric && known.kpm.is_some())
 }
 
-/// The published figure as a KPM definition; none if it is none.
+/// The published figure as a KPM definition, if it can be one.
 pub fn as_kpm(figure: &PublishedFigure) -> Option<Kpm> {
     let (meaning, better) = known(&figure.metric)?.kpm?;
     let value = match meaning {

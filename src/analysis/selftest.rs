@@ -183,7 +183,7 @@ fn synced(check: &str, durable: &[&Tried<'_>]) -> Finding {
     Finding::new(check, outcome, format!("{} workloads, {commits} commits, {syncs} syncs of the log", counted.len()))
 }
 
-/// True if an op of it is a commit: a load that skips the log is none.
+/// True if an op of it is a commit; a load that skips the log is not.
 fn is_of_commits(tried: &Tried<'_>) -> bool {
     tried.selection.parts.iter().all(|part| part.commits)
 }

@@ -103,7 +103,7 @@ impl Rule {
         fewest(self.alpha()) + CALM_BLOCKS
     }
 
-    /// What an interval says. A difference within the margin is none, however well it is known.
+    /// What an interval says. A difference within the margin does not count, however well it is known.
     pub fn outcome(&self, span: Option<Span>, better: Better) -> Outcome {
         let Some(Span { low, high }) = span else { return Outcome::Undecided };
         let is_within = low * (1.0 + self.margin) > 1.0 && high < 1.0 + self.margin;

@@ -26,7 +26,7 @@ const FOLDERS: [&str; 10] = [
 /// Directories above a file within a catalogue: `workloads/<group>`.
 const MOST_DIRS: usize = 2;
 const MB: u64 = 1_000_000;
-/// A larger file is none of a catalogue; ours have less than a hundredth of it.
+/// A larger file does not belong to a catalogue; ours have less than a hundredth of it.
 const MOST_BYTES: u64 = 4 * MB;
 /// All files together.
 const MOST_TOTAL_BYTES: u64 = 64 * MB;

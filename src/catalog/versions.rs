@@ -25,7 +25,7 @@ impl Confirmed {
     }
 }
 
-/// The reason against figures of a version that is none of the confirmed ones.
+/// The reason against figures of a version that is not confirmed.
 pub(super) fn unconfirmed(confirmed: &[Confirmed], product: &str, version: &[u32]) -> Option<Reason> {
     let covers = |known: &Confirmed| known.numbers().is_some_and(|numbers| version.starts_with(&numbers));
     let sentence = Sentence::new("no test has confirmed that dbdyno is right on {product} {version}")

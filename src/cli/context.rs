@@ -143,7 +143,7 @@ impl Context {
         (std::io::stdout().is_terminal() || columns_asked().is_some()).then(|| self.width())
     }
 
-    /// Columns of the terminal; if it is none, those that COLUMNS asks for, else 80.
+    /// Columns of the terminal; without one, those that COLUMNS asks for, else 80.
     pub fn width(&self) -> usize {
         let (_, columns) = console::Term::stdout().size();
         match std::io::stdout().is_terminal() {

@@ -89,7 +89,7 @@ mod tests {
         let plan = plan(&[1], 1);
         let mut chart = RampChart::default();
         chart.begin(&plan.selections[0], 1);
-        assert!(chart.lines(80).is_empty(), "one number of jobs is no ramp");
+        assert!(chart.lines(80).is_empty(), "one number of jobs is not a ramp");
         chart.done(&at(1, 100.0));
         chart.begin(&plan.selections[0], 2);
         chart.now(Some(50.0));

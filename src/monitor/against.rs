@@ -151,7 +151,7 @@ fn label(test: &TestResult) -> String {
 /// The valid ramps that made the processors busy.
 fn busy_ramps(tests: &[&TestResult]) -> Vec<BusyRamp> {
     let mut ramps: Vec<Vec<&TestResult>> = Vec::new();
-    // An open loop is as busy as it was asked to be: it is no step of a ramp.
+    // An open loop is as busy as it was asked to be: it is not a step of a ramp.
     for test in tests.iter().filter(|test| test.verdict.status == Status::Valid && test.open.is_none()) {
         let is_of = |ramp: &&mut Vec<&TestResult>| (&ramp[0].hash, ramp[0].drive) == (&test.hash, test.drive);
         match ramps.iter_mut().find(is_of) {

@@ -11,7 +11,7 @@ pub fn of(test: &Test) -> Option<Lasting> {
     test.measured()?.lasting
 }
 
-/// What lasts, in the unit of the KPM; a word where that is no number.
+/// What lasts, in the unit of the KPM; a word where that is not a number.
 pub fn cell(line: &Line<'_>) -> Cell {
     match of(line.test) {
         None => Cell::Empty,

@@ -194,7 +194,7 @@ fn galera_settings(node: &Node<'_>) -> Result<Settings> {
     Ok(all.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
 }
 
-/// A copy is no node that may begin a cluster of its own, and has the account of ours already.
+/// A copy may not begin a cluster of its own, and has the account of ours already.
 fn galera_files(node: &Node<'_>) -> Result<()> {
     let programs = programs(node.place);
     let made = fs::create_dir_all(&programs)

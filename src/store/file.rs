@@ -58,7 +58,7 @@ fn datum(value: ValueRef<'_>) -> rusqlite::Result<Datum> {
         ValueRef::Integer(value) => Datum::Integer(value),
         ValueRef::Real(value) => Datum::Real(value),
         ValueRef::Text(_) => Datum::Text(value.as_str()?.to_string()),
-        // We write none; what else somebody wrote is no text of ours.
+        // We write none; what else somebody wrote is not ours.
         ValueRef::Blob(bytes) => Datum::Text(String::from_utf8_lossy(bytes).into_owned()),
     })
 }

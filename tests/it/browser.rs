@@ -94,7 +94,7 @@ fn the_page_of_a_run_has_the_answer_its_cards_the_seconds_and_the_reference() {
     assert!(browser.count("document.querySelectorAll('.card').length") >= 4);
     assert!(browser.count("document.querySelectorAll('.timeline path.area').length") >= 3);
     assert!(browser.count("document.querySelectorAll('.panels svg[role=img]').length") >= 3);
-    // The invalid test is told in the strip and is no mark of any curve.
+    // The invalid test is told in the strip and not marked on any curve.
     assert_eq!(browser.count("document.querySelectorAll('.strip .tick.invalid').length"), 1);
     assert_eq!(browser.count("document.querySelectorAll('.ratios tbody tr').length > 3 ? 1 : 0"), 1);
 }

@@ -18,7 +18,7 @@ fn noted(server: &mut Existing) -> u64 {
 #[test]
 fn an_existing_mariadb_that_dies_while_loading_is_one_line_and_what_is_in_stays() {
     let desk = Desk::new();
-    // Commits that are lost with the server's process would be no rows that stay.
+    // Commits that are lost with the server's process would be rows that do not stay.
     let mut server = Existing::start(&[("innodb_flush_log_at_trx_commit", "1")]);
     server.create_user("loader", "all");
     let url = server.url("loader");

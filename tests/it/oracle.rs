@@ -1,4 +1,4 @@
-//! Oracle: what the client does when the other side is no server, and the contract on a live one where there is one.
+//! Oracle: what the client does when the other side is not a server, and the contract on a live one where there is one.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,5 +1,5 @@
 //! Servers that are elsewhere, or stand behind something: who tells of their host, what a user with few rights can have, what is
-//! refused. `0.0.0.0` leads to this machine, but is no address of its own loop: such a server counts as elsewhere.
+//! refused. `0.0.0.0` leads to this machine, but is not an address of its own loop: such a server counts as elsewhere.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -517,7 +517,7 @@ fn an_open_loop_does_what_is_due_and_no_more() {
         // What is due depends on the schedule alone: 600 a second, of a Poisson process within five standard deviations.
         let elapsed_s = result.job_figures.iter().map(|job| job.elapsed_s).sum::<f64>() / f64::from(jobs);
         let (expected, spread) = (600.0 * elapsed_s, if arrivals == Arrivals::Poisson { 5.0 } else { 0.1 });
-        // A job of a busy machine may stand still between two slices, whose time is no job's.
+        // A job of a busy machine may stand still between two slices, whose time belongs to no job.
         let between = (600.0 * (result.window_s - elapsed_s)).max(0.0);
         let spread = spread * expected.sqrt() + 2.0 * f64::from(jobs);
         assert!((-spread..=spread + between).contains(&(due - expected)), "{due}, {expected}, {between}");

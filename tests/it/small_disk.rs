@@ -8,7 +8,7 @@ use crate::support::{directory, until};
 
 /// The variable that says: here we may mount, so that not being able to is a failure (`.ci/run`).
 const MUST_MOUNT: &str = "DBDYNO_TEST_MUST_MOUNT";
-/// The smallest size of a file system: 0 would be no limit.
+/// The smallest size of a file system: 0 would mean no limit.
 const LEAST_BYTES: u64 = 4096;
 
 /// A mounted file system of some megabytes; unmounted when dropped.

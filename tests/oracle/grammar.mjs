@@ -78,7 +78,7 @@ function unframed(text, seen) {
   return `${found[1]}p as\n${found[3]}begin\n  for v_op in 1 .. 2 loop\n${found[5]}  end loop;\nend;\n-- PL/SQL`;
 }
 
-/** Comments are no part of a statement: what is broken there breaks nothing. */
+/** Comments are not part of a statement: what is broken there breaks nothing. */
 const bare = (text) => text.replace(/\/\*[\s\S]*?\*\/|--.*/g, "");
 
 /** Ways to break a statement: each takes away or changes one thing that it needs. */

@@ -8,7 +8,7 @@ use crate::model::{PublishedKind, Reason, ReasonCode, Sentence, Status};
 const SCALING: f64 = 10.0;
 /// Jobs assumed where a suite prints none.
 const USUAL_JOBS: u32 = 64;
-/// Throughput below this fraction of the speed is none: the best of a ramp is at least its first step.
+/// Throughput below this fraction of the speed is another metric: the best of a ramp is at least its first step.
 const LEAST: f64 = 0.2;
 
 /// The figures in another unit, each with the reason.

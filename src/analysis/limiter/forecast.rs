@@ -8,7 +8,7 @@ use crate::stats::{median, summary::median_interval};
 /// A gain of so many times the one foretold still agrees with a forecast without an interval, and one of the inverse of it: shares of
 /// time are estimates, and what goes takes other work with it or gives place to another wait.
 const AGREES: f64 = 2.0;
-/// A change of throughput by less is none.
+/// A smaller change of throughput does not count.
 const NOTHING: f64 = 0.03;
 
 /// Throughput after an experiment over that before it, as foretold.

@@ -17,7 +17,7 @@ use crate::report::capacity::{CapacityReport, platforms};
 /// Answers, prints or writes; if no platform is known to do it, that is an error of kind check.
 ///
 /// # Errors
-/// Unknown runs and workloads; needs that are none; an unwritable file.
+/// Unknown runs and workloads; needs that are not valid; an unwritable file.
 pub fn capacity(context: &Context, args: &CapacityArgs) -> Result<()> {
     let output = args.out.output.as_deref();
     let asked = asked(args)?;

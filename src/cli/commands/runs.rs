@@ -15,7 +15,7 @@ use crate::report::Report;
 use crate::report::run_json::RunReport;
 use crate::store::Store;
 
-/// A longer spool is none: a test with all its samples takes a hundredth.
+/// A longer file is not a spool: a test with all its samples takes a hundredth.
 const MOST_SPOOL_BYTES: u64 = 256_000_000;
 
 /// Runs the subcommand.

@@ -57,7 +57,7 @@ pub fn selftest(context: &Context, args: &SelftestArgs) -> Result<()> {
     conclude(context, &found, (&format, &document), (&path, took_s))
 }
 
-/// Figures of a moment are no figures: only what is being done is shown.
+/// Figures of a moment prove nothing: only what is being done is shown.
 fn show(console: &Console, event: &Event<'_>) {
     match event {
         Event::TestDone(_) | Event::TestFailed { .. } | Event::RunStarted { .. } => {}

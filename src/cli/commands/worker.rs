@@ -12,7 +12,7 @@ use crate::workers::{Orders, serve};
 /// Works until Ctrl-C, or until there was nothing to do for long enough.
 ///
 /// # Errors
-/// The URL is none of a database that keeps results, or that cannot be reached.
+/// The URL does not lead to a database that keeps results, or it cannot be reached.
 pub fn worker(context: &Context, args: &WorkerArgs) -> Result<()> {
     context.text_only()?;
     let name = format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());

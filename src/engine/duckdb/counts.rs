@@ -19,7 +19,7 @@ pub(super) const TYPES: &str = "FileSystem,QueryLog";
 /// The type of entries that we count where a job commits: two of them cost a look-up a sixth of its time, a durable commit nothing
 /// that can be measured.
 pub(super) const TRANSACTIONS: &str = "Transaction";
-/// Statements around those of an op, which are none.
+/// Statements around those of an op, which do not count.
 const AROUND: [&[u8]; 4] = [b"begin", b"commit", b"rollback", b"set "];
 
 thread_local! {

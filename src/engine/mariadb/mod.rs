@@ -200,7 +200,7 @@ struct MariaDatabase {
     /// It is a private server.
     is_ours: bool,
     version: Version,
-    /// Why there can be no stored routines, if there can be none.
+    /// Why stored routines are impossible here, if they are.
     no_routines: Option<String>,
     /// MyRocks is there.
     has_rocksdb: bool,

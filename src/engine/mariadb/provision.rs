@@ -37,7 +37,7 @@ pub(super) fn around_load(product: &Product, wire: &mut Wire, table: &str) -> Re
 pub(super) struct Ours {
     /// Our database is there.
     pub exists: bool,
-    /// Why there can be no stored routines, if there can be none.
+    /// Why stored routines are impossible here, if they are.
     pub no_routines: Option<String>,
 }
 

@@ -95,7 +95,7 @@ fn within<T: Send + 'static>(
 }
 
 /// Once per process: the driver takes whatever provider of TLS is installed and panics if two are compiled in and none is; and
-/// a panic of a login is no news for the terminal.
+/// a panic of a login does not concern the terminal.
 fn prepare_process() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

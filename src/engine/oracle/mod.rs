@@ -109,7 +109,7 @@ struct OraDatabase {
     config: Config,
     passwords: Arc<Passwords>,
     version: Version,
-    /// Why there can be no stored routines, if there can be none.
+    /// Why stored routines are impossible here, if they are.
     no_routines: Option<String>,
     /// Organisations that this server or user cannot have, with the reasons.
     missing_orgs: &'static [(&'static str, &'static str)],

@@ -33,7 +33,7 @@ pub(super) fn sql(block: &str, values: &[(&str, &str)]) -> Result<String, Engine
 
 /// What we found.
 pub(super) struct Ours {
-    /// Why there can be no stored routines, if there can be none.
+    /// Why stored routines are impossible here, if they are.
     pub no_routines: Option<String>,
     /// Organisations that cannot be had, with the reasons.
     pub missing_orgs: &'static [(&'static str, &'static str)],

@@ -34,7 +34,7 @@ select 'UNLIMITED TABLESPACE' from user_ts_quotas where max_bytes <> 0
 select value from v$option where parameter = 'Partitioning'
 
 -- name: compile-errors
--- CREATE of a routine with errors succeeds: the errors stand here. A warning is no error.
+-- CREATE of a routine with errors succeeds: the errors stand here. A warning is not an error.
 select line, position, text from user_errors
  where name = upper('{{name}}') and attribute = 'ERROR' order by sequence
 

@@ -111,7 +111,7 @@ pub(super) fn prepare(connection: &Connection, sql: &str) -> Result<Statement, E
     built.map_err(|error| error::from_driver(&error, sql))
 }
 
-/// Runs a statement that is no query; what it changed is committed, as by other engines' control sessions.
+/// Runs a statement that is not a query; what it changed is committed, as by other engines' control sessions.
 fn execute(connection: &Connection, sql: &str) -> Result<u64, EngineError> {
     let failed = |error: oracledb::Error| error::from_driver(&error, sql);
     let mut statement = prepare(connection, sql)?;
