@@ -325,7 +325,7 @@ mod tests {
     fn network(delay: Duration) -> Option<Network> {
         match Network::make(3, delay) {
             Ok(network) => Some(network),
-            Err(error) if std::env::var_os("DBDYNO_TEST_MUST_MOUNT").is_none() => {
+            Err(error) if std::env::var_os("DBDYNO_TEST_MUST_LINK").is_none() => {
                 eprintln!("skipped: {error}");
                 None
             }

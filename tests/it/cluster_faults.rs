@@ -22,7 +22,7 @@ fn with_links(desk: &Desk, target: &str) -> Option<Value> {
     let done = desk.run(&line);
     if done.code == Some(3)
         && done.stderr.contains("--link-delay")
-        && std::env::var_os("DBDYNO_TEST_MUST_MOUNT").is_none()
+        && std::env::var_os("DBDYNO_TEST_MUST_LINK").is_none()
     {
         eprintln!("skipped: {}", done.stderr);
         return None;
