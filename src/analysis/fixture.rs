@@ -71,6 +71,7 @@ pub(crate) fn result() -> TestResult {
         server_log: None,
         workers: Vec::new(),
         explained: None,
+        failover: None,
         first_error: None,
         facts: [("small_rows".to_string(), 32_000.0)].into(),
     }

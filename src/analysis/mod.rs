@@ -10,6 +10,7 @@ pub mod crosscheck;
 pub mod derive;
 pub mod durability;
 pub mod errata;
+pub mod failover;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod heatmap;

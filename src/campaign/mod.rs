@@ -13,6 +13,7 @@ pub mod debt;
 mod duet;
 mod evict;
 mod explain;
+pub mod failover;
 pub mod measure;
 mod nodes;
 pub mod overhead;

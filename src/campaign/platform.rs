@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
 
 use super::{Event, HostUrls, Request, Sink};
 use crate::engine::{self, Access, ConnectTo, Database, Engine};
 use crate::error::{Error, Result};
 use crate::fit::Limits;
-use crate::model::{Plan, Sentence, Target, Transport};
+use crate::model::{How, Plan, Sentence, Target, Transport};
 use crate::server::{self, FileLock, Links, PrivateServer, Setup, StartOptions};
 
 /// What becomes of a private database at the end.
@@ -22,7 +24,7 @@ pub enum Keep {
 
 /// An open platform.
 pub struct Platform {
-    pub database: Box<dyn Database>,
+    pub database: Arc<dyn Database>,
     pub engine: &'static dyn Engine,
     to: ConnectTo,
     access: Access,
@@ -69,7 +71,7 @@ impl Platform {
             }
         }
         let database = match engine.open(&to, access) {
-            Ok(database) => database,
+            Ok(database) => Arc::from(database),
             Err(error) => {
                 // What was made for it goes again; the error of the database says more than one of its removal.
                 let _ = file.filter(|file| !file.existed).map(EmbeddedFile::remove);
@@ -97,8 +99,47 @@ impl Platform {
         let Some(server) = &mut self.server else { return Ok(()) };
         events(Event::Step("starting the private server anew"));
         server.restart()?;
-        self.database = self.engine.open(&self.to, self.access).map_err(|error| error.at(self.to.target.label()))?;
+        self.reopen()
+    }
+
+    /// Opens the database again, whoever answers now.
+    ///
+    /// # Errors
+    /// As [`Platform::open`].
+    pub fn reopen(&mut self) -> Result<()> {
+        let opened = self.engine.open(&self.to, self.access);
+        self.database = Arc::from(opened.map_err(|error| error.at(self.label()))?);
         Ok(())
+    }
+
+    /// A new private server in place of the one there is.
+    ///
+    /// # Errors
+    /// The target is not a private server; the old one cannot be removed, the new one does not start.
+    pub fn renew(&mut self, request: &Request, events: &Sink<'_>) -> Result<()> {
+        let old = self.server.take();
+        old.map_or(Ok(()), PrivateServer::stop_and_remove)?;
+        let new = start_server(request, (&self.to.settings, false), events)?;
+        self.to.url = Some(new.url());
+        self.server = Some(new);
+        self.reopen()
+    }
+
+    /// Makes a node of a private cluster fail; returns when. [`Platform::mend`] must follow.
+    ///
+    /// # Errors
+    /// The target is none; see [`PrivateServer::fail`].
+    pub fn fail(&mut self, node: &str, how: How) -> Result<Instant> {
+        let server = self.server.as_mut();
+        server.ok_or_else(|| Error::usage(self.to.target.label(), "is not a private cluster"))?.fail(node, how)
+    }
+
+    /// Ends what [`Platform::fail`] did, so that the cluster can be removed.
+    ///
+    /// # Errors
+    /// See [`PrivateServer::mend`].
+    pub fn mend(&mut self) -> Result<()> {
+        self.server.as_mut().map_or(Ok(()), PrivateServer::mend)
     }
 
     /// Starts the private server anew in this setup, whose settings replace those of the same name that it was opened with.
@@ -112,8 +153,7 @@ impl Platform {
         let mut settings = self.to.settings.clone();
         settings.extend(setup.settings.clone());
         server.restart_with(&Setup { settings, ..setup.clone() })?;
-        self.database = self.engine.open(&self.to, self.access).map_err(|error| error.at(self.to.target.label()))?;
-        Ok(())
+        self.reopen()
     }
 
     /// The settings that a private server was opened with; none of any other platform.

@@ -289,7 +289,7 @@ pub fn make_site<'a>(
 /// First words of what tests make: generated routines, and objects of the groups.
 fn own_words(catalog: &Catalog) -> Vec<String> {
     let groups = catalog.groups().iter().map(|group| group.id.to_lowercase());
-    std::iter::once("w".to_string()).chain(groups).collect()
+    ["w", "failover"].map(String::from).into_iter().chain(groups).collect()
 }
 
 /// What the plan needs to be loaded.

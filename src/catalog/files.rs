@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/catalog");
 
 /// The folders of a catalogue.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
     "workloads",
     "suites",
     "profiles",
@@ -22,6 +22,7 @@ const FOLDERS: [&str; 10] = [
     "published",
     "comparison",
     "export",
+    "failover",
 ];
 /// Directories above a file within a catalogue: `workloads/<group>`.
 const MOST_DIRS: usize = 2;

@@ -31,7 +31,8 @@ pub(super) fn add_layer(catalog: &mut Catalog, files: &[File]) -> Result<()> {
             [kind @ ("workloads" | "datasets"), folder, _] => folders.entry((kind, folder)).or_default().push(file),
             ["suites", _] => add_suite(catalog, file)?,
             ["profiles", _] => profiles::add(catalog, file)?,
-            ["harness", _] => add_harness(catalog, file)?,
+            ["harness", _] => add_blocks(&mut catalog.harness, file)?,
+            ["failover", _] => add_blocks(&mut catalog.failover, file)?,
             ["probes", _] => add_probes(catalog, file)?,
             ["engines", _] => {}
             ["export", name] => add_export(catalog, file, name)?,
@@ -225,9 +226,9 @@ fn add_engine(catalog: &mut Catalog, file: &File) -> Result<()> {
     Ok(())
 }
 
-/// Harness blocks replace those of the same name one by one.
-fn add_harness(catalog: &mut Catalog, file: &File) -> Result<()> {
-    let engine = catalog.harness.entry(file.stem().to_string()).or_default();
+/// Blocks of an engine replace those of the same name one by one.
+fn add_blocks(engines: &mut BTreeMap<String, BTreeMap<String, Block>>, file: &File) -> Result<()> {
+    let engine = engines.entry(file.stem().to_string()).or_default();
     engine.extend(parse_blocks(&file.label, &file.text)?.into_iter().map(|block| (block.name.clone(), block)));
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::model::{Claim, Effect, Expr, Facts, Reason, Workload};
-use crate::sql::{Block, BlockSet};
+use crate::sql::{Block, BlockSet, statement};
 
 mod check;
 mod check_blocks;
@@ -71,6 +71,7 @@ pub struct Catalog {
     settings: BTreeMap<String, profiles::Settings>,
     datasets: BTreeMap<String, DataSet>,
     harness: BTreeMap<String, BTreeMap<String, Block>>,
+    failover: BTreeMap<String, BTreeMap<String, Block>>,
     probes: BTreeMap<String, Vec<Block>>,
     /// What claims may ask of each engine, beside the counters of its probes.
     engine_files: BTreeMap<String, wire::EngineFile>,
@@ -182,6 +183,11 @@ impl Catalog {
     pub fn harness(&self, engine: &str) -> BTreeMap<&str, &Block> {
         let blocks = self.harness.get(engine).into_iter().flatten();
         blocks.map(|(name, block)| (name.as_str(), block)).collect()
+    }
+
+    /// A statement by which `failover` works on the clusters of an engine; none if the engine has or needs none of this name.
+    pub fn failover(&self, engine: &str, name: &str) -> Option<&str> {
+        self.failover.get(engine)?.get(name).map(|block| statement(&block.text))
     }
 
     /// The settings of an engine that take away what limits a test, if there are any for the cause of this code; `facts` are what

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 mod campaign;
+mod failover;
 mod monitor;
 mod shared;
 mod study;
@@ -15,6 +16,7 @@ use crate::plan::DEFAULT_SEED;
 use crate::report::Language;
 
 pub use campaign::CampaignArgs;
+pub use failover::{FailoverArgs, HowArg};
 pub use monitor::MonitorArgs;
 pub use shared::{DataArgs, DressArgs, HostArgs, LimitArgs, NameArgs, OutputArgs, PlaceArgs, SelectionArgs};
 pub use study::{InterferenceArgs, SelftestArgs, StudyArgs, SweepArgs};
@@ -88,6 +90,10 @@ pub enum Command {
     /// Measure random reads of a growing part of a table: how large each cache is, and what passing it costs (--format as of
     /// reports). 'report sweep' shows it again, and published figures over the size of the database
     Sweep(Box<SweepArgs>),
+    /// Measure what becomes of clients and their commits when a node of a cluster fails: time to the first error, to the first
+    /// commit, to 90 % of the throughput; commits lost, in doubt, duplicated (--format as of reports). 'report failover' shows it
+    /// again
+    Failover(Box<FailoverArgs>),
     /// List workloads, suites, engines, reports, profiles or formats (--format text|json)
     List {
         #[arg(value_enum)]

@@ -53,6 +53,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Layers(args) => commands::study::layers(&context, &args),
         Command::Interference(args) => commands::study::interference(&context, &args),
         Command::Sweep(args) => commands::study::sweep(&context, &args),
+        Command::Failover(args) => commands::failover::failover(&context, &args),
         Command::List { what, plan: None, .. } => commands::list::list(&context, what),
         Command::List { what, plan: Some(suite), engine } => {
             commands::list_plan::list(&context, what, &suite, engine.as_deref())

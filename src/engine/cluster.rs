@@ -281,6 +281,10 @@ impl Database for Cluster {
     fn node_pids(&self, node: &str) -> Vec<u32> {
         self.named(node).map(|node| node.database.server_pids()).unwrap_or_default()
     }
+    fn session_at(&self, node: &str) -> Result<Box<dyn Session>, EngineError> {
+        let unknown = || EngineError::new(ErrorClass::Other, format!("there is no node {node}"));
+        self.named(node).ok_or_else(unknown)?.database.session()
+    }
     fn deal(&self, wanted: Option<u32>, writes: bool) -> Result<Deal, EngineError> {
         let there = self.there()?;
         self.session()?; // finds another head if the first is gone

@@ -231,6 +231,13 @@ pub trait Database: Send + Sync {
     fn node_pids(&self, _node: &str) -> Vec<u32> {
         self.server_pids()
     }
+    /// A new control session on the node of this name, which is not asked who it is.
+    ///
+    /// # Errors
+    /// If it cannot be reached; there is no such node.
+    fn session_at(&self, node: &str) -> Result<Box<dyn Session>, EngineError> {
+        Err(EngineError::new(ErrorClass::Other, format!("there is no node {node}")))
+    }
     /// Whether jobs can connect over `transport`.
     ///
     /// # Errors

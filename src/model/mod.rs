@@ -7,6 +7,7 @@ pub mod counters;
 pub mod disclosure;
 mod durability;
 pub mod expr;
+mod failover;
 pub mod kpm;
 pub mod params;
 pub mod plan;
@@ -31,6 +32,7 @@ pub use counters::Counters;
 pub use disclosure::{Disclosure, Effect};
 pub use durability::{Durability, Lasting, LastingState};
 pub use expr::{Expr, Facts};
+pub use failover::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor};
 pub use kpm::{Better, Kpm, KpmValue};
 pub use plan::{
     Background, BoundStatement, Branch, Commit, Drive, JobCode, PartPlan, Plan, Routine, Selection, TableRef, TestSpec,

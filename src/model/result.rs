@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Counters, Drive, Durability, Explained, Kpm, Lasting, Offer, Precision, Profile, ServerLog, TestSpec, Verdict,
-    Waits,
+    Counters, Drive, Durability, Explained, Failover, Kpm, Lasting, Offer, Precision, Profile, ServerLog, TestSpec,
+    Verdict, Waits,
 };
 
 /// What jobs counted while looping.
@@ -289,6 +289,9 @@ pub struct TestResult {
     /// What an experiment said of its limiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<Explained>,
+    /// Of a test in which a node failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<Failover>,
     /// First error message seen, if any (never with a password).
     pub first_error: Option<String>,
     /// Facts the expressions used (`jobs`, `small_rows`, ...).
@@ -396,6 +399,7 @@ impl TestResult {
             server_log: None,
             workers: Vec::new(),
             explained: None,
+            failover: None,
             first_error: None,
             facts: BTreeMap::new(),
         }

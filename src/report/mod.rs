@@ -10,6 +10,7 @@ pub mod compare;
 pub mod datasheet;
 pub mod document;
 pub mod dress;
+pub mod failover;
 pub mod format;
 pub mod heatmap;
 pub mod interference;
@@ -217,6 +218,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &layers::LayersReport,
     &interference::InterferenceReport,
     &sweep::SweepReport,
+    &failover::FailoverReport,
     &platform::PlatformReport,
     &points::PointsReport,
     &price::PriceReport,

@@ -172,6 +172,9 @@ struct Test<'a> {
     profiles: Option<&'a BTreeMap<String, Profile>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_log: Option<&'a ServerLog>,
+    /// Of a test in which a node failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failover: Option<&'a model::Failover>,
     published: Option<&'a Published>,
 }
 
@@ -266,6 +269,7 @@ impl<'a> Test<'a> {
             waits: result.and_then(|result| result.waits.as_ref()),
             profiles: result.map(|result| &result.profiles).filter(|profiles| !profiles.is_empty()),
             server_log: result.and_then(|result| result.server_log.as_ref()),
+            failover: result.and_then(|result| result.failover.as_ref()),
             published: printed.map(|printed| &printed.published),
         }
     }

@@ -16,9 +16,10 @@ use crate::engine::{Access, ConnectTo, ErrorClass};
 use crate::error::{Error, Result, quote};
 use crate::fit;
 use crate::host::{Account, allow_files};
-use crate::model::{ClusterSpec, Target};
+use crate::model::{ClusterSpec, How, Target};
 
 mod binaries;
+mod breaking;
 mod cluster;
 mod home;
 mod link;
@@ -69,6 +70,10 @@ trait ServerKind: Sync {
     fn how_to_install(&self) -> &'static str;
     /// Command that creates an empty database in the home.
     fn create(&self, binaries: &Binaries, place: &Place) -> Command;
+    /// True if a server that was killed leaves something that only its next start clears up.
+    fn clears_at_start(&self) -> bool {
+        false
+    }
     /// Settings that say how many sessions there can be, which a run with more jobs raises.
     fn session_settings(&self) -> &'static [&'static str];
     /// Writes the configuration.
@@ -140,6 +145,8 @@ pub struct PrivateServer {
     peers: Vec<PrivateServer>,
     /// The network of the nodes' own that it lives in, and its number there.
     network: Option<(Arc<Network>, usize)>,
+    /// It was made to fail.
+    failed: Option<How>,
 }
 
 /// Starts a private server of `engine`. What a dead run left in the same place is stopped and removed first; a
@@ -164,7 +171,9 @@ fn claimed(kind: &'static dyn ServerKind, home: &str, name: &str, options: &Star
     let account = account_for_server(kind.account())?;
     let place = check_port(options.port).and_then(|()| make_place(&home, name, options, account.as_ref()));
     let place = place.inspect_err(|_| home.abandon())?;
-    Ok(PrivateServer { kind, binaries, place, home, daemon: None, cluster: None, peers: Vec::new(), network: None })
+    let none = (None, Vec::new(), None, None);
+    let (cluster, peers, network, failed) = none;
+    Ok(PrivateServer { kind, binaries, place, home, daemon: None, cluster, peers, network, failed })
 }
 
 /// Removes the private server of `engine`, or the cluster of that name, under `data_dir`, kept or left by a dead run: stops it if it runs and removes
@@ -499,6 +508,9 @@ impl PrivateServer {
     fn stop(&mut self) -> Result<()> {
         // A node that is cut off would wait for the others.
         self.network.iter().for_each(|(network, _)| network.mend());
+        if self.failed == Some(How::Freeze) {
+            self.pid().into_iter().for_each(breaking::wake);
+        }
         self.peers.iter_mut().try_for_each(PrivateServer::stop)?;
         self.daemon.take().map_or(Ok(()), |daemon| daemon.stop(self.kind.signals()))
     }

@@ -97,6 +97,10 @@ impl ServerKind for PostgresServer {
         command
     }
 
+    fn clears_at_start(&self) -> bool {
+        true // shared memory
+    }
+
     fn session_settings(&self) -> &'static [&'static str] {
         &["max_connections"]
     }

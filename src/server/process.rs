@@ -9,8 +9,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
+use super::breaking::{tell, wake};
 use super::unusable;
 use crate::error::{Error, Result};
 use crate::host::Account;
@@ -182,6 +183,8 @@ pub(super) fn stop(signals: StopSignals, mut living: impl FnMut() -> Vec<u32>) -
             }
             for pid in left.into_iter().filter(|pid| !told.contains(pid)).collect::<Vec<_>>() {
                 tell(pid, signal);
+                // One that a dead run has stopped would not see it.
+                wake(pid);
                 told.push(pid);
             }
             std::thread::sleep(POLL);
@@ -189,12 +192,6 @@ pub(super) fn stop(signals: StopSignals, mut living: impl FnMut() -> Vec<u32>) -
     }
     let left = living().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     Err(Error::target(format!("server process {left}"), "does not end").advise("stop it by hand"))
-}
-
-/// A process that ended in the meantime is what is wanted.
-fn tell(pid: u32, signal: Signal) {
-    let target = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let _ = target.map(|target| kill_process(target, signal));
 }
 
 #[cfg(test)]

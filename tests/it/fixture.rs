@@ -218,6 +218,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         server_log: is_sampled(group).then(server_log),
         workers: Vec::new(),
         explained: is_sampled(group).then(explained),
+        failover: None,
         first_error: None,
         facts: BTreeMap::from([("small_mb".into(), 9.8304), ("jobs".into(), f64::from(jobs))]),
         total: Tally { ops: tally.ops * 6 / 5, ..tally.clone() },

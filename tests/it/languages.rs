@@ -95,6 +95,7 @@ fn inputs(report: &dyn Report) -> Vec<Input> {
         Subject::Runs if report.name() == "layers" => vec![input(), studies::layers_input()],
         Subject::Runs if report.name() == "sweep" => vec![input(), studies::sweep_input(), heatmaps::input()],
         Subject::Runs if report.name() == "interference" => vec![input(), studies::interference_input()],
+        Subject::Runs if report.name() == "failover" => vec![input(), crate::failover::input()],
         Subject::Runs | Subject::Campaign => vec![input(), two_runs(), heatmaps::input()],
         Subject::Tests => vec![one_test()],
         // The catalogue is written in English.

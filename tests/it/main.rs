@@ -29,6 +29,7 @@ mod engine_contract;
 mod every_suite;
 mod every_workload;
 mod export_sql;
+mod failover;
 mod faults;
 mod findings;
 mod fixture;

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::fixture;
 
 /// Reports of runs of a kind of their own, which `studies` reads.
-const STUDIES: [&str; 3] = ["layers", "interference", "sweep"];
+const STUDIES: [&str; 4] = ["layers", "interference", "sweep", "failover"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

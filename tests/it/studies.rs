@@ -461,8 +461,8 @@ fn what_cannot_be_swept_is_one_line() {
 #[test]
 fn reports_of_studies_are_as_people_have_read_them() {
     let mut wrong = BTreeSet::new();
-    for (name, input) in [("layers", layers_input()), ("interference", interference_input()), ("sweep", sweep_input())]
-    {
+    let studies = [("layers", layers_input()), ("interference", interference_input()), ("sweep", sweep_input())];
+    for (name, input) in studies.into_iter().chain([("failover", crate::failover::input())]) {
         let report = report(name);
         for (form, language, ending) in [
             ("text", Language::English, "text"),

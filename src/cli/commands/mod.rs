@@ -8,6 +8,7 @@ pub mod check;
 pub mod compare;
 pub mod data;
 pub mod export_sql;
+pub mod failover;
 pub mod generate;
 pub mod list;
 pub mod list_plan;

@@ -4,7 +4,7 @@ use super::report;
 use crate::analysis::sweep::sizes;
 use crate::campaign::{self, Campaign, Ended, Event, Request};
 use crate::catalog::{Catalog, SuiteEntry};
-use crate::cli::args::{InterferenceArgs, StudyArgs, SweepArgs};
+use crate::cli::args::{InterferenceArgs, OutputArgs, StudyArgs, SweepArgs};
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
 use crate::cli::{file, out, paths, request};
@@ -13,10 +13,10 @@ use crate::model::params::ACTIVE_ROWS;
 use crate::model::rows::table_rows;
 use crate::model::{AskedRamp, Ramp, RunStatus};
 use crate::plan;
-use crate::report::Report;
 use crate::report::interference::InterferenceReport;
 use crate::report::layers::LayersReport;
 use crate::report::sweep::SweepReport;
+use crate::report::{Format, Report};
 
 /// The suite of the ways of a lookup.
 const LAYERS: &str = "layers";
@@ -140,10 +140,25 @@ fn study(
     let catalog = context.catalog()?;
     let request = asked(&catalog)?;
     let ended = measured(context, &catalog, &request)?;
+    told(context, report, (format, &args.out), catalog, &ended)?;
+    judge(&request, &ended)
+}
+
+/// Shows the report of a run that has ended, and says where it is stored.
+///
+/// # Errors
+/// The results cannot be read, the file not be written.
+pub(super) fn told(
+    context: &Context,
+    report: &dyn Report,
+    (format, asked): (&dyn Format, &OutputArgs),
+    catalog: Catalog,
+    ended: &Ended,
+) -> Result<()> {
     let id = ended.run_id.to_string();
     let input = report::load(context, std::slice::from_ref(&id), report.needs_seconds())?;
-    let input = crate::report::Input { catalog, language: args.out.language, ..input };
-    report::show(context, format, &report::build(report, format, input), args.out.output.as_deref())?;
+    let input = crate::report::Input { catalog, language: asked.language, ..input };
+    report::show(context, format, &report::build(report, format, input), asked.output.as_deref())?;
     if !context.global.quiet {
         let results = paths::results_file(context.global.results.as_ref());
         out::tell(&format!(
@@ -152,7 +167,7 @@ fn study(
             report.name()
         ));
     }
-    judge(&request, &ended)
+    Ok(())
 }
 
 fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<Ended> {
@@ -171,7 +186,10 @@ fn measured(context: &Context, catalog: &Catalog, request: &Request) -> Result<E
 }
 
 /// How it ended.
-fn judge(request: &Request, ended: &Ended) -> Result<()> {
+///
+/// # Errors
+/// Interrupted; the target no longer answers.
+pub(super) fn judge(request: &Request, ended: &Ended) -> Result<()> {
     let run = format!("run {}", ended.run_id);
     match ended.status {
         RunStatus::Interrupted => {

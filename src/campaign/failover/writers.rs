@@ -1,0 +1,184 @@
+//! Clients that commit row after row and note what became of each: what an application with a list of hosts would do.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::line::{Line, is_refusal};
+use crate::analysis::failover::{Answer, Noted, Sent};
+use crate::engine::{Database, EngineError};
+
+/// Pause after all nodes were tried in vain.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What writers tell while they run.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// One of them has its first commit.
+    Began,
+    /// No answer, or no session: when, in s, and why.
+    Trouble(f64, String),
+}
+
+/// What all writers know.
+#[derive(Clone)]
+pub(super) struct Orders {
+    pub database: Arc<dyn Database>,
+    /// Names of the nodes, which are tried in turn.
+    pub nodes: Arc<[String]>,
+    /// Statement with {{writer}} and {{seq}}.
+    pub insert: Arc<str>,
+    pub timeout: Duration,
+    /// An unanswered commit is sent again.
+    pub resends: bool,
+}
+
+/// Writers at work.
+pub(super) struct Writers {
+    began: Instant,
+    stop: Arc<AtomicBool>,
+    acknowledged: Arc<AtomicU64>,
+    threads: Vec<JoinHandle<Noted>>,
+    pub told: Receiver<Told>,
+}
+
+impl Writers {
+    /// Starts one writer for each of `places`: indexes of the nodes that they begin on.
+    pub(super) fn start(orders: &Orders, places: &[usize]) -> Writers {
+        let (began, stop, acknowledged) = (Instant::now(), Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
+        let (tell, told) = channel();
+        let writer = |(writer, at): (u32, usize)| Writer {
+            orders: orders.clone(),
+            writer,
+            at,
+            began,
+            stop: Arc::clone(&stop),
+            acknowledged: Arc::clone(&acknowledged),
+            tell: tell.clone(),
+            noted: Noted::default(),
+        };
+        let writers: Vec<Writer> = (1..).zip(places.iter().copied()).map(writer).collect();
+        let threads = writers.into_iter().map(|writer| thread::spawn(|| writer.run())).collect();
+        Writers { began, stop, acknowledged, threads, told }
+    }
+
+    /// Seconds since the begin.
+    pub(super) fn since(&self, moment: Instant) -> f64 {
+        moment.saturating_duration_since(self.began).as_secs_f64()
+    }
+
+    /// Commits acknowledged so far.
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// Ends them; gives all that they noted.
+    pub(super) fn end(mut self) -> Noted {
+        self.stop.store(true, Ordering::SeqCst);
+        let mut all = Noted::default();
+        for noted in std::mem::take(&mut self.threads).into_iter().filter_map(|thread| thread.join().ok()) {
+            all.sent.extend(noted.sent);
+            all.troubles.extend(noted.troubles);
+        }
+        all
+    }
+}
+
+impl Drop for Writers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+    }
+}
+
+/// One client.
+struct Writer {
+    orders: Orders,
+    writer: u32,
+    /// Index of the node that it is on.
+    at: usize,
+    began: Instant,
+    stop: Arc<AtomicBool>,
+    acknowledged: Arc<AtomicU64>,
+    tell: Sender<Told>,
+    noted: Noted,
+}
+
+impl Writer {
+    fn run(mut self) -> Noted {
+        let (mut line, mut seq, mut in_vain) = (None, 1, 0);
+        while !self.stop.load(Ordering::SeqCst) {
+            let open = match line.take().map_or_else(|| self.open(), Ok) {
+                Ok(open) => open,
+                Err(error) => {
+                    self.trouble(&error);
+                    self.next_node(&mut in_vain);
+                    continue;
+                }
+            };
+            let error = match self.commit(&open, seq) {
+                Ok(()) => {
+                    (line, in_vain) = (Some(open), 0);
+                    if seq == 1 {
+                        let _ = self.tell.send(Told::Began); // nobody may listen any more
+                    }
+                    seq += 1;
+                    continue;
+                }
+                Err(error) => error,
+            };
+            if error.class.retriable() {
+                line = Some(open);
+                continue;
+            }
+            if !is_refusal(&error) {
+                self.trouble(&error);
+                seq += u64::from(!self.orders.resends);
+            }
+            self.next_node(&mut in_vain);
+        }
+        self.noted
+    }
+
+    fn open(&self) -> Result<Line, EngineError> {
+        Line::open(&self.orders.database, &self.orders.nodes[self.at], self.orders.timeout)
+    }
+
+    fn now_s(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    /// Sends one commit and notes its answer.
+    fn commit(&mut self, line: &Line, seq: u64) -> Result<(), EngineError> {
+        let sql = self.orders.insert.replace("{{writer}}", &self.writer.to_string());
+        let sql = sql.replace("{{seq}}", &seq.to_string());
+        let sent_s = self.now_s();
+        let done = line.execute(sql);
+        let answer = match &done {
+            Ok(()) => Answer::Acknowledged,
+            Err(error) if is_refusal(error) => Answer::Refused,
+            Err(_) => Answer::Missing,
+        };
+        let (writer, node, ended_s) = (self.writer, self.at, self.now_s());
+        self.noted.sent.push(Sent { writer, seq, node, sent_s, ended_s, answer });
+        self.acknowledged.fetch_add(u64::from(done.is_ok()), Ordering::Relaxed);
+        done
+    }
+
+    fn trouble(&mut self, error: &EngineError) {
+        let now_s = self.now_s();
+        self.noted.troubles.push(now_s);
+        let node = &self.orders.nodes[self.at];
+        let _ = self.tell.send(Told::Trouble(now_s, format!("node {node}: {}", error.message)));
+    }
+
+    /// Goes to the next node; after each has been tried in vain it waits a moment.
+    fn next_node(&mut self, in_vain: &mut usize) {
+        self.at = (self.at + 1) % self.orders.nodes.len();
+        *in_vain += 1;
+        if in_vain.is_multiple_of(self.orders.nodes.len()) {
+            thread::sleep(PAUSE);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What `failover` is told.
+
+use clap::{Args, ValueEnum};
+
+use super::{NameArgs, OutputArgs, PlaceArgs};
+use crate::cli::values::Seconds;
+
+/// How a node of a private cluster is made to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HowArg {
+    /// Its processes are killed (SIGKILL)
+    Kill,
+    /// Its processes are stopped (SIGSTOP) and say nothing any more
+    Freeze,
+    /// Its network is cut off
+    Cut,
+}
+
+/// Arguments of `failover`.
+#[derive(Debug, Clone, Args)]
+pub struct FailoverArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Nodes of a private cluster [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=9))]
+    pub nodes: Option<u32>,
+    /// How a node of a private cluster fails [default: kill]
+    #[arg(long, value_enum)]
+    pub how: Option<HowArg>,
+    /// The node that fails, by its name [default: the first one that takes writes]
+    #[arg(long, value_name = "NAME")]
+    pub node: Option<String>,
+    /// Clients, each with one session, on the nodes that take writes in turn
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub jobs: u32,
+    /// Length of the load before the failure
+    #[arg(long, value_name = "TIME", default_value = "10s", allow_hyphen_values = true)]
+    pub before: Seconds,
+    /// Longest load after it; it ends 3 s after throughput was regained
+    #[arg(long, value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
+    pub after: Seconds,
+    /// Clients give up on an answer after so long: a silent node is not noticed sooner
+    #[arg(long, value_name = "TIME", default_value = "2s", allow_hyphen_values = true)]
+    pub timeout: Seconds,
+    /// Clients send a commit that was not answered again; else it stays in doubt
+    #[arg(long)]
+    pub resend: bool,
+    /// Repetitions, on a private cluster each on a new one; fewer than 3 have no interval
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// Needed for an existing cluster: a node of it will fail
+    #[arg(long)]
+    pub i_may_break_it: bool,
+    /// Of an existing cluster: the shell command that makes the node $DBDYNO_NODE fail
+    #[arg(long, value_name = "CMD")]
+    pub break_command: Option<String>,
+    /// Of an existing cluster: the shell command that makes it whole again, run whatever happens
+    #[arg(long, value_name = "CMD")]
+    pub mend_command: Option<String>,
+    /// The shell command that makes another node take writes once a client has seen the failure [default: the cluster does it; of
+    /// private replicas we promote the one that has received most]
+    #[arg(long, value_name = "CMD")]
+    pub promote_command: Option<String>,
+    #[command(flatten)]
+    pub naming: NameArgs,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}

@@ -1,0 +1,156 @@
+//! `failover`: a node of a cluster fails under load, then the report.
+
+use super::{report, study};
+use crate::campaign::failover::{self, Asked, Commands};
+use crate::campaign::{Campaign, Ended, Event, Request};
+use crate::catalog::Catalog;
+use crate::cli::args::{FailoverArgs, HowArg, RunArgs, TargetArgs};
+use crate::cli::console::Console;
+use crate::cli::context::{Context, interrupt};
+use crate::cli::{file, request};
+use crate::error::{Error, Result};
+use crate::model::{How, Target};
+use crate::report::failover::FailoverReport;
+
+/// Shortest load before a failure: of a second or two a median is one.
+const SHORTEST_BEFORE_S: f64 = 1.0;
+/// Shortest timeout: a commit may take as long on a busy machine.
+const SHORTEST_TIMEOUT_S: f64 = 0.05;
+
+/// Measures, stores, prints or writes the report.
+///
+/// # Errors
+/// Usage, target, interrupted; the report is shown before of what was measured.
+pub fn failover(context: &Context, args: &FailoverArgs) -> Result<()> {
+    let output = args.out.output.as_deref();
+    let format = report::form(context, &FailoverReport, output)?;
+    if let Some(path) = output {
+        file::refuse_results(context, path)?;
+        file::check_parent(path)?;
+    }
+    let catalog = context.catalog()?;
+    let request = request_of(&catalog, args)?;
+    let asked = asked(&request.target, args)?;
+    let ended = measured(context, (&catalog, &request), &asked)?;
+    study::told(context, &FailoverReport, (format, &args.out), catalog, &ended)?;
+    study::judge(&request, &ended)
+}
+
+fn request_of(catalog: &Catalog, args: &FailoverArgs) -> Result<Request> {
+    let target = TargetArgs { place: args.place.clone(), ..TargetArgs::default() };
+    let mut request = request::of_run(catalog, &RunArgs { target, naming: args.naming.clone(), ..RunArgs::default() })?;
+    match &mut request.target {
+        Target::Private { cluster: Some(cluster), .. } => cluster.nodes = args.nodes.unwrap_or(cluster.nodes),
+        Target::Existing { .. } if args.nodes.is_some() => {
+            return Err(Error::usage("--nodes", "is for private clusters").advise("the URL names the nodes"));
+        }
+        Target::Existing { .. } => {}
+        Target::Private { .. } | Target::Embedded { .. } => return Err(no_cluster(&request.target)),
+    }
+    request.is_sampled = false;
+    Ok(request)
+}
+
+fn no_cluster(target: &Target) -> Error {
+    let known: Vec<_> = crate::server::CLUSTERS.iter().map(|kind| kind.name).collect();
+    let advice = format!("give {} or the URL of a cluster", known.join(", "));
+    Error::usage("TARGET", format!("{} is not a cluster: nothing takes over", target.label())).advise(advice)
+}
+
+fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
+    check_times(args)?;
+    let commands = match target {
+        Target::Existing { .. } => Some(commands(args)?),
+        Target::Private { .. } | Target::Embedded { .. } => {
+            refuse_commands(args)?;
+            None
+        }
+    };
+    let how = match args.how.unwrap_or(HowArg::Kill) {
+        HowArg::Kill => How::Kill,
+        HowArg::Freeze => How::Freeze,
+        HowArg::Cut => How::Cut,
+    };
+    if how == How::Cut {
+        return Err(Error::usage(
+            "--how cut",
+            "the nodes of a private cluster have no network of their own that could be cut off",
+        )
+        .advise("give --how kill or freeze; of an existing cluster a --break-command can cut a node off"));
+    }
+    Ok(Asked {
+        how,
+        commands,
+        promote: args.promote_command.clone(),
+        node: args.node.clone(),
+        jobs: args.jobs,
+        before_s: args.before.0,
+        after_s: args.after.0,
+        timeout_s: args.timeout.0,
+        resends: args.resend,
+        repetitions: args.repeat,
+    })
+}
+
+fn check_times(args: &FailoverArgs) -> Result<()> {
+    if args.before.0 < SHORTEST_BEFORE_S {
+        return Err(Error::usage("--before", format!("{:?} s is too short to know the throughput", args.before.0))
+            .advise("give 1s or more"));
+    }
+    if args.timeout.0 < SHORTEST_TIMEOUT_S {
+        return Err(Error::usage("--timeout", format!("{:?} s is shorter than commits may take", args.timeout.0))
+            .advise("give 50ms or more"));
+    }
+    if args.after.0 < args.timeout.0 + 1.0 {
+        return Err(Error::usage("--after", format!("{:?} s ends before clients can go on", args.after.0))
+            .advise("give more than --timeout and 1 s"));
+    }
+    Ok(())
+}
+
+/// The commands for an existing cluster.
+fn commands(args: &FailoverArgs) -> Result<Commands> {
+    if !args.i_may_break_it {
+        return Err(Error::usage("TARGET", "a node of this existing cluster would fail, and commits may be lost")
+            .advise("give --i-may-break-it if that is wanted, or the name of a private cluster"));
+    }
+    if args.how.is_some() {
+        return Err(Error::usage("--how", "is for private clusters").advise("say it by --break-command"));
+    }
+    match (&args.break_command, &args.mend_command) {
+        (Some(breaks), Some(mends)) => Ok(Commands { breaks: breaks.clone(), mends: mends.clone() }),
+        (None, _) => {
+            Err(Error::usage("--break-command", "is needed: we have no hold on the nodes of an existing cluster")
+                .advise("give the command that makes the node $DBDYNO_NODE fail"))
+        }
+        (_, None) => Err(Error::usage("--mend-command", "is needed: a node that fails must not stay so")
+            .advise("give the command that makes the cluster whole again")),
+    }
+}
+
+fn refuse_commands(args: &FailoverArgs) -> Result<()> {
+    let given = [
+        ("--break-command", args.break_command.is_some()),
+        ("--mend-command", args.mend_command.is_some()),
+        ("--i-may-break-it", args.i_may_break_it),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(Error::usage(*flag, "is for existing clusters").advise("leave it out, or give a URL")),
+        None => Ok(()),
+    }
+}
+
+fn measured(context: &Context, (catalog, request): (&Catalog, &Request), asked: &Asked) -> Result<Ended> {
+    let plan = failover::plan(request);
+    request::check_fit(catalog, request, &plan)?;
+    let mut store = context.store()?;
+    let (interrupt, console) = (interrupt()?, Console::new(context, true));
+    let ended = request::with_password(context, request, |request| {
+        let events = |event: Event<'_>| console.show(&event);
+        let (plan, interrupt) = (&plan, &interrupt);
+        let campaign = Campaign { catalog, request, plan, interrupt, events: &events, workers: None };
+        failover::run(&campaign, asked, &mut store)
+    });
+    console.finish()?;
+    ended
+}

@@ -1,0 +1,127 @@
+//! What a cluster did when one of its nodes failed under load: the stored figures of one repetition.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How a node is made to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// All its processes are killed at once (SIGKILL).
+    Kill,
+    /// All its processes are stopped (SIGSTOP): its connections stay open and say nothing.
+    Freeze,
+    /// Its network is cut off.
+    Cut,
+    /// A command of the user's does it.
+    Command,
+}
+
+impl How {
+    /// As on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            How::Kill => "kill",
+            How::Freeze => "freeze",
+            How::Cut => "cut",
+            How::Command => "command",
+        }
+    }
+}
+
+/// One repetition of a failover: what failed, when its clients could work again, what became of their commits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failover {
+    pub how: How,
+    /// The node that failed, and the nodes that there were.
+    pub node: String,
+    pub nodes: Vec<String>,
+    /// Clients gave up on an answer after this long.
+    pub timeout_s: f64,
+    /// Unanswered commits were sent again.
+    pub resends: bool,
+    /// Who made another node take writes; none if the cluster did that by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promotion: Option<Promotion>,
+    /// The server's settings that say what a commit waits for.
+    pub durability: BTreeMap<String, String>,
+    /// Commits per second before the failure: the median second.
+    pub before_per_s: f64,
+    /// The failure, in s since the begin of the series.
+    pub failed_at_s: f64,
+    pub times: FailoverTimes,
+    pub ledger: LedgerCounts,
+    /// The other nodes, as they were read at the end.
+    pub survivors: Vec<Survivor>,
+    /// The node that failed did not answer when the load ended.
+    pub stayed_down: bool,
+}
+
+/// Another node was made the one that takes writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Promotion {
+    /// True: by a command of the user's; false: by us.
+    pub by_command: bool,
+    /// The node, if we chose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// When it began, in s since the failure, and how long it took.
+    pub began_s: f64,
+    pub took_s: f64,
+}
+
+/// Times since the failure, in s; absent: it did not happen as long as we looked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailoverTimes {
+    /// The first error or timeout that a client saw.
+    pub detected_s: Option<f64>,
+    /// The first commit that was sent after the failure and acknowledged, of any job.
+    pub first_commit_s: Option<f64>,
+    /// The first commit on another node of a job that was on the failed one.
+    pub first_moved_s: Option<f64>,
+    /// The begin of the first second with 90 % of the throughput before, after the longest interruption.
+    pub regained_s: Option<f64>,
+    /// The longest time without any acknowledged commit.
+    pub longest_gap_s: Option<f64>,
+}
+
+/// The clients' ledger against the rows that are there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerCounts {
+    /// Commits that were acknowledged.
+    pub acknowledged: u64,
+    /// Of these: not there any more.
+    pub lost: u64,
+    /// Commits that were sent and never answered.
+    pub in_doubt: u64,
+    /// Of these: there.
+    pub in_doubt_there: u64,
+    /// Sent again after no answer.
+    pub resent: u64,
+    /// Times that the server refused a commit, which was then sent again.
+    pub refusals: u64,
+    /// Commits that are there more than once.
+    pub duplicated: u64,
+    /// Rows that nobody sent.
+    pub foreign: u64,
+}
+
+/// A node that did not fail, at the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survivor {
+    pub name: String,
+    /// It belongs to the cluster that takes writes; a replica that still follows a failed primary does not.
+    pub is_member: bool,
+    /// The node that the ledger was compared with.
+    pub is_judge: bool,
+    /// Commits that it holds; absent if it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<u64>,
+    /// Of these other than the judge's, in both directions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differing: Option<u64>,
+    /// Acknowledged commits that it does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+}

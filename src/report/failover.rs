@@ -1,0 +1,313 @@
+//! What became of clients and their commits when a node of a cluster failed, over the repetitions.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::document::{Block, Cell, Column, Digits, Document, Section, Table};
+use super::format::json;
+use super::{Input, Language, Report, RunTests};
+use crate::analysis::failover::{FEWEST, Over, over};
+use crate::model::{
+    Failover, FailoverTimes, How, LedgerCounts, Reason, RunStatus, Sentence, Status, TestResult, Verdict,
+};
+
+/// Version of the JSON structure.
+pub const SCHEMA_VERSION: u32 = 1;
+
+const HOW_TO_READ: &str = "Clients commit one row after another and note each as acknowledged, refused or unanswered; when a session \
+breaks they try the nodes in turn. Times are those of clients, since the failure: the first error or timeout; the first commit \
+sent afterwards and acknowledged, of any client and of one that was on the failed node; the begin of the first second with 90 % \
+of the throughput before (its median second), after the longest time without a commit. Each is the mean over the repetitions with \
+its 95 % interval (Student's t). Lost are acknowledged commits that the node which takes writes at the end does not hold.";
+const INDICATIVE: &str = "indicative: fewer than 3 repetitions";
+const NO_TESTS: &str = "In these runs no node failed: 'dbdyno failover' measures that.";
+const NEVER: &str = "it did not happen while the load ran";
+const NOT_ALWAYS: &str = "it did not happen in every repetition while the load ran";
+const SECONDS: Digits = Digits::Decimals(3);
+
+/// The failover report.
+pub struct FailoverReport;
+
+impl Report for FailoverReport {
+    fn name(&self) -> &'static str {
+        "failover"
+    }
+
+    fn title(&self) -> &'static str {
+        "clusters: how long clients could not commit when a node failed, and which commits were lost, of runs of 'failover'"
+    }
+
+    fn needs_seconds(&self) -> bool {
+        false
+    }
+
+    fn build(&self, input: &Input) -> Document {
+        let language = input.language;
+        let names = input.platforms();
+        let found = input.runs.iter().zip(&names).map(|(data, name)| (data, name, Repetition::all(data)));
+        let found: Vec<_> = found.filter(|(_, _, all)| !all.is_empty()).collect();
+        let mut sections: Vec<Section> =
+            found.iter().map(|(data, name, all)| section(language, data, name, all)).collect();
+        if sections.is_empty() {
+            sections.push(Section::new(language, "Failover", vec![Block::Paragraph(language.phrase(NO_TESTS))]));
+        }
+        let runs: Vec<_> = found.iter().map(|(data, _, all)| described(data, all)).collect();
+        let data = json!({ "schema_version": SCHEMA_VERSION, "studies": runs });
+        Document { data: Some(data), ..Document::new(language, "Failover", sections) }
+    }
+}
+
+/// A repetition with what is said of it.
+struct Repetition<'a> {
+    test: &'a TestResult,
+    failover: &'a Failover,
+}
+
+impl<'a> Repetition<'a> {
+    fn all(data: &'a RunTests) -> Vec<Repetition<'a>> {
+        let measured = data.tests.iter().filter_map(|test| test.measured());
+        measured.filter_map(|test| Some(Repetition { test, failover: test.failover.as_ref()? })).collect()
+    }
+
+    fn verdict(&self) -> Status {
+        self.test.verdict.status
+    }
+}
+
+/// A time: its name for programs, and for people.
+type Time = (&'static str, &'static str, fn(&FailoverTimes) -> Option<f64>);
+
+const TIMES: [Time; 5] = [
+    ("detected_s", "First error that a client saw", |times| times.detected_s),
+    ("first_commit_s", "First commit, of any client", |times| times.first_commit_s),
+    ("first_moved_s", "First commit, of a client of the failed node", |times| times.first_moved_s),
+    ("regained_s", "90 % of the throughput before", |times| times.regained_s),
+    ("longest_gap_s", "Longest time without a commit", |times| times.longest_gap_s),
+];
+
+/// A time over the repetitions that are not invalid; if it is unknown of one, the mean of the others would be too good.
+fn summed(all: &[Repetition<'_>], time: fn(&FailoverTimes) -> Option<f64>) -> Result<Over, &'static str> {
+    let used = all.iter().filter(|one| one.verdict() != Status::Invalid);
+    let values: Vec<Option<f64>> = used.map(|one| time(&one.failover.times)).collect();
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    match over(&known) {
+        Some(over) if known.len() == values.len() => Ok(over),
+        Some(_) => Err(NOT_ALWAYS),
+        None => Err(NEVER),
+    }
+}
+
+/// The worst verdict of the repetitions that are used; invalid without any.
+fn status(all: &[Repetition<'_>]) -> Status {
+    let used = all.iter().map(Repetition::verdict).filter(|status| *status != Status::Invalid);
+    used.max().unwrap_or(Status::Invalid)
+}
+
+fn section(language: Language, data: &RunTests, name: &str, all: &[Repetition<'_>]) -> Section {
+    let mut blocks =
+        vec![Block::Paragraph(outcome(language, data, all)), Block::Paragraph(language.phrase(HOW_TO_READ))];
+    blocks.push(Block::Facts(facts(language, all)));
+    let tables = [times(language, all), commits(language, all), repetitions(language, all), survivors(language, all)];
+    blocks.extend(tables.map(Block::Table));
+    Section { title: format!("{name}: {}", language.phrase("Failover")), blocks }
+}
+
+/// What became of the commits, in a sentence or two.
+fn outcome(language: Language, data: &RunTests, all: &[Repetition<'_>]) -> String {
+    let total = |of: fn(&LedgerCounts) -> u64| all.iter().map(|one| of(&one.failover.ledger)).sum::<u64>();
+    let number = |count: u64| language.number(count as f64, Digits::Decimals(0));
+    let (lost, acknowledged) = (number(total(|ledger| ledger.lost)), number(total(|ledger| ledger.acknowledged)));
+    let values = [("lost", lost.as_str()), ("acknowledged", &acknowledged), ("repetitions", &all.len().to_string())];
+    let template = match total(|ledger| ledger.lost) {
+        0 => {
+            "No commit was lost: all of {acknowledged} that clients had been told of were there, in {repetitions} failures."
+        }
+        _ => {
+            "COMMITS WERE LOST: {lost} of {acknowledged} that clients had been told of were not there, in {repetitions} failures."
+        }
+    };
+    let is_unread = all.iter().any(|one| one.failover.survivors.iter().all(|node| node.commits.is_none()));
+    let said = match is_unread {
+        true => language.phrase("Nothing is known of lost commits: not every ledger could be read."),
+        false => language.say(template, &values),
+    };
+    match data.run.status {
+        RunStatus::Finished => said,
+        _ => format!("{said} {}", language.phrase("The run did not come to its end.")),
+    }
+}
+
+fn facts(language: Language, all: &[Repetition<'_>]) -> Vec<(String, String)> {
+    let Some(Repetition { failover, test }) = all.first() else { return Vec::new() };
+    let seconds = |value: f64| format!("{} s", language.number(value, Digits::Significant(3)));
+    let yes = |is: bool, yes: &str, no: &str| language.phrase(if is { yes } else { no });
+    let durability = failover
+        .durability
+        .iter()
+        .map(|(name, value)| format!("{name} = {}", if value.is_empty() { "''" } else { value }));
+    let fact = |name: &str, value: String| (language.phrase(name), value);
+    vec![
+        fact("How it failed", language.phrase(how(failover))),
+        fact("Nodes", failover.nodes.join(", ")),
+        fact("Clients", test.jobs.to_string()),
+        fact("Clients wait for an answer", seconds(failover.timeout_s)),
+        fact("Unanswered commits", yes(failover.resends, "are sent again", "stay in doubt and are not sent again")),
+        fact("Refused commits", language.phrase("are sent again, with the same number")),
+        fact("Takes over", takes_over(language, failover)),
+        fact("A commit waits for", durability.collect::<Vec<_>>().join(", ")),
+    ]
+}
+
+fn how(failover: &Failover) -> &'static str {
+    match failover.how {
+        How::Kill => "its processes were killed (SIGKILL)",
+        How::Freeze => "its processes were stopped (SIGSTOP)",
+        How::Cut => "its network was cut off",
+        How::Command => "a command of the user's did it; times count from its begin",
+    }
+}
+
+fn takes_over(language: Language, failover: &Failover) -> String {
+    language.phrase(match &failover.promotion {
+        None => "the cluster by itself",
+        Some(promotion) if promotion.by_command => "a node that a command of the user's chooses, run at the first error of a client",
+        Some(_) => {
+            "the replica that has received most, promoted by dbdyno at the first error of a client: not the time of a cluster manager"
+        }
+    })
+}
+
+fn table(language: Language, name: &str, heads: &[(&str, &str)]) -> Table {
+    Table::new(language, name, heads.iter().map(|(head, unit)| Column::new(*head, unit, 0)))
+}
+
+fn times(language: Language, all: &[Repetition<'_>]) -> Table {
+    let heads =
+        [("Since the failure", ""), ("Mean", "s"), ("low", "s"), ("high", "s"), ("Repetitions", ""), ("Verdict", "")];
+    let mut table = table(language, "times", &heads);
+    let status = status(all);
+    for (_, name, time) in TIMES {
+        let found = summed(all, time);
+        let mean = table.figure(found.map(|over| over.mean).map_err(Sentence::from), SECONDS, status);
+        let end =
+            |of: fn(&Over) -> Option<f64>| found.and_then(|over| of(&over).ok_or(INDICATIVE)).map_err(Sentence::from);
+        let [low, high] = [end(|over| over.low), end(|over| over.high)].map(|end| table.figure(end, SECONDS, status));
+        let count = Cell::count(found.map_or(0, |over| over.repetitions as u32));
+        let verdict = if found.is_ok() { Cell::Verdict(status) } else { Cell::Empty };
+        table.rows.push(vec![Cell::text(language.phrase(name)), mean, low, high, count, verdict]);
+    }
+    table
+}
+
+type Count = (&'static str, fn(&LedgerCounts) -> u64);
+
+const COUNTS: [Count; 8] = [
+    ("Acknowledged", |ledger| ledger.acknowledged),
+    ("Lost", |ledger| ledger.lost),
+    ("In doubt", |ledger| ledger.in_doubt),
+    ("of these there", |ledger| ledger.in_doubt_there),
+    ("of these not there", |ledger| ledger.in_doubt - ledger.in_doubt_there),
+    ("Duplicated", |ledger| ledger.duplicated),
+    ("Sent again", |ledger| ledger.resent),
+    ("Refused", |ledger| ledger.refusals),
+];
+
+fn commits(language: Language, all: &[Repetition<'_>]) -> Table {
+    let heads: Vec<(&str, &str)> = [("No.", "")].into_iter().chain(COUNTS.map(|(name, _)| (name, ""))).collect();
+    let mut table = table(language, "commits", &heads);
+    for one in all {
+        let counts = COUNTS.map(|(_, count)| count(&one.failover.ledger));
+        let cells =
+            counts.map(|count| Cell::Number { value: count as f64, digits: Digits::Decimals(0), verdict: None });
+        table.rows.push([Cell::count(one.test.seq)].into_iter().chain(cells).collect());
+    }
+    table
+}
+
+fn repetitions(language: Language, all: &[Repetition<'_>]) -> Table {
+    let heads = [
+        ("No.", ""),
+        ("Node", ""),
+        ("Before", "tps"),
+        ("Detected", "s"),
+        ("Promoted", "s"),
+        ("Commit", "s"),
+        ("Moved", "s"),
+        ("90 %", "s"),
+        ("Gap", "s"),
+        ("Verdict", ""),
+    ];
+    let mut table = table(language, "repetitions", &heads);
+    for one in all {
+        let (failover, status) = (one.failover, one.verdict());
+        let figures =
+            TIMES.map(|(_, _, time)| table.figure(time(&failover.times).ok_or_else(|| NEVER.into()), SECONDS, status));
+        let [detected, first, moved, regained, gap] = figures;
+        let promoted = failover.promotion.as_ref().map(|promotion| promotion.began_s + promotion.took_s);
+        let promoted = match promoted {
+            Some(value) => Cell::Number { value, digits: SECONDS, verdict: Some(status) },
+            None => Cell::Empty,
+        };
+        let before =
+            Cell::Number { value: failover.before_per_s, digits: Digits::Significant(4), verdict: Some(status) };
+        let who = [Cell::count(one.test.seq), Cell::text(&failover.node), before];
+        let row = [detected, promoted, first, moved, regained, gap, Cell::Verdict(status)];
+        table.rows.push(who.into_iter().chain(row).collect());
+        let remark = |reason: &Reason| format!("{}: {}", one.test.seq, language.reason(reason));
+        table.remarks.extend(one.test.verdict.reasons.iter().map(remark));
+    }
+    table.drop_empty_columns();
+    table
+}
+
+fn survivors(language: Language, all: &[Repetition<'_>]) -> Table {
+    let heads = [("No.", ""), ("Node", ""), ("Commits", ""), ("Not there", ""), ("Differing", ""), ("State", "")];
+    let mut table = table(language, "survivors", &heads);
+    for one in all {
+        for node in &one.failover.survivors {
+            let mut count = |count: Option<u64>| match count {
+                Some(count) => Cell::Number { value: count as f64, digits: Digits::Decimals(0), verdict: None },
+                None => table.unknown("it could not be read"),
+            };
+            let counts = [count(node.commits), count(node.lost), count(node.differing)];
+            let state = match (node.is_judge, node.is_member) {
+                (true, _) => "takes writes: compared with the ledger",
+                (_, true) => "member",
+                (_, false) => "follows the failed node",
+            };
+            let who = [Cell::count(one.test.seq), Cell::text(&node.name)];
+            let state = [Cell::text(language.phrase(state))];
+            table.rows.push(who.into_iter().chain(counts).chain(state).collect());
+        }
+    }
+    table
+}
+
+/// A repetition as programs read it.
+#[derive(Serialize)]
+struct One<'a> {
+    test: u32,
+    #[serde(flatten)]
+    failover: &'a Failover,
+    verdict: &'a Verdict,
+}
+
+impl<'a> One<'a> {
+    fn of(one: &Repetition<'a>) -> One<'a> {
+        One { test: one.test.seq, failover: one.failover, verdict: &one.test.verdict }
+    }
+}
+
+fn described(data: &RunTests, all: &[Repetition<'_>]) -> serde_json::Value {
+    let times = TIMES.iter().map(|(name, _, time)| (name.to_string(), json::value(&summed(all, *time).ok())));
+    let lost: u64 = all.iter().map(|one| one.failover.ledger.lost).sum();
+    json!({
+        "run": data.run.id,
+        "jobs": all.first().map(|one| one.test.jobs),
+        "lost": lost,
+        "indicative": all.len() < FEWEST,
+        "verdict": status(all),
+        "times": times.collect::<serde_json::Map<_, _>>(),
+        "repetitions": json::value(&all.iter().map(One::of).collect::<Vec<_>>()),
+    })
+}
