@@ -91,9 +91,9 @@ select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_curre
    where n.nspname = 'dbdyno' and c.relkind = 'r') as debt_dead_rows
 
 -- name: counters.replication
--- a gauge of a standby: how far what it shows is behind the primary
+-- a gauge of a standby: how far what it shows is behind the primary; without a connection it cannot know that it has all
 select case when pg_is_in_recovery() then
-    case when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() then 0
+    case when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() and exists (select 1 from pg_stat_wal_receiver) then 0
       else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) end end as replication_lag_s
 
 -- name: pay.work

@@ -30,7 +30,7 @@ const SHORTEST_WINDOW_S: f64 = 0.1;
 const MOST_GB: f64 = 2100.0;
 
 /// Longest way from one node of a private cluster to another, in s.
-const MOST_LINK_DELAY_S: f64 = 1.0;
+const MOST_LINK_DELAY_S: f64 = 0.25;
 
 /// A longer run is a typing error.
 const MOST_TIME_SCALE: f64 = 1000.0;
@@ -156,7 +156,7 @@ fn nodes(numbers: Vec<u32>, target: &mut Target) -> Result<Vec<u32>> {
 pub fn delay_links(delay_s: f64, target: &mut Target) -> Result<()> {
     let refused = |what: String, advice: &str| Err(Error::usage("--link-delay", what).advise(advice));
     if delay_s > MOST_LINK_DELAY_S {
-        return refused(format!("{delay_s:?} s is too long: nodes take each other for dead"), "give 1s or less");
+        return refused(format!("{delay_s:?} s is too long: nodes take each other for dead"), "give 250ms or less");
     }
     match target {
         Target::Private { cluster: Some(cluster), .. } => {

@@ -1,13 +1,17 @@
 //! What can go wrong in a cluster and must be told by name: slow links, replicas that lag, nodes that stop without a word, writers
 //! that collide, writers that are held up.
 
+use std::time::Duration;
+
+use dbdyno::model::ClusterSpec;
 use dbdyno::server::PrivateServer;
 use procfs::process::all_processes;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::clusters::{BASE, cluster, codes, each, jobs_at_work, look, replicas};
-use crate::support::{Desk, column, directory, ended, processes, session, signal, until};
+use crate::clusters::{BASE, cluster, codes, each, jobs_at_work, look, replicas, try_cluster};
+use crate::remote::Helper;
+use crate::support::{Desk, column, directory, ended, free_port, processes, session, signal, until};
 
 /// The way from node to node in these tests, in us.
 const DELAY_US: f64 = 5_000.0;
@@ -59,7 +63,7 @@ fn links_that_nobody_can_have_are_refused() {
         |target: &str, delay: &str| desk.run(&format!("run {target} {BASE} --workload LGWR-LAT --link-delay {delay}"));
     of("sqlite", "1ms").fails(2, &["--link-delay", "not a private cluster"]);
     of("postgres", "1ms").fails(2, &["--link-delay", "not a private cluster"]);
-    of("postgres-replicas", "2s").fails(2, &["--link-delay", "1s or less"]);
+    of("postgres-replicas", "2s").fails(2, &["--link-delay", "250ms or less"]);
 }
 
 /// A node's server and all its children.
@@ -93,6 +97,79 @@ fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
     assert_eq!(tests[0]["verdict"]["status"], "invalid");
     let missing = codes(&tests[1]);
     assert!(missing.iter().any(|code| code.contains("node n3 did not answer")), "{missing:?}");
+}
+
+/// How a node of Galera is taken away in the window of a test.
+const WAYS: [&str; 3] = ["cut off", "frozen", "killed"];
+
+#[test]
+fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends() {
+    let (desk, dir) = (Desk::new(), directory());
+    let spec = ClusterSpec { name: "mariadb-galera".into(), nodes: 3, link_delay: Some(Duration::ZERO) };
+    let cluster = match try_cluster(dir.path(), "mariadb", spec, &[("innodb_flush_log_at_trx_commit", "0")]) {
+        Err(error) if error.to_string().contains("--link-delay") => return eprintln!("skipped: {error}"),
+        cluster => cluster.unwrap(),
+    };
+    let (url, nodes) = (cluster.url(), each(&cluster.url()));
+    let sizes = || nodes.iter().map(|node| cluster_size(node)).collect::<Vec<_>>();
+    let line = format!("run {url} --size 0.01 --warmup 0 --duration 12s --workload LGWR-LAT --jobs 3 --quiet");
+    for way in WAYS {
+        let before = commits(&nodes[2]);
+        let run = desk.spawn(&line);
+        until("the third node commits", || commits(&nodes[2]) > before + 20.0);
+        let frozen = processes_of(&cluster, 2);
+        match way {
+            "cut off" => cluster.cut_off(2, true).unwrap(),
+            "frozen" => frozen.iter().for_each(|pid| signal(*pid, Signal::STOP)),
+            _ => signal(cluster.pids()[2], Signal::KILL),
+        }
+        let done = ended(run, &line);
+        frozen.iter().filter(|_| way == "frozen").for_each(|pid| signal(*pid, Signal::CONT));
+        cluster.cut_off(2, false).unwrap();
+        done.ok();
+        let run = desk.run("runs show last --format json").ok().json();
+        let lost = codes(&run["tests"][0]);
+        assert!(lost.iter().any(|code| code.contains("node-lost") && code.contains("n3")), "{way}: {lost:?}");
+        assert_eq!(run["tests"][0]["verdict"]["status"], "invalid", "{way}");
+        until("the node is back, unless it is gone", || way == "killed" || sizes() == [3, 3, 3]);
+    }
+}
+
+fn status(url: &str, name: &str) -> Option<f64> {
+    let sql = format!("select variable_value from information_schema.global_status where variable_name = '{name}'");
+    column(look(url).as_mut(), &sql).first()?.parse().ok()
+}
+
+fn commits(url: &str) -> f64 {
+    status(url, "wsrep_local_commits").unwrap_or(0.0)
+}
+
+fn cluster_size(url: &str) -> u32 {
+    status(url, "wsrep_cluster_size").unwrap_or(0.0) as u32
+}
+
+#[test]
+fn each_nodes_machine_is_told_by_itself_and_all_in_sum() {
+    let (desk, dir) = (Desk::new(), directory());
+    let cluster = replicas(dir.path(), 2);
+    let ports = [free_port(), free_port()];
+    let _started = ports.map(|port| Helper::node_exporter("127.0.0.1", port));
+    let told = |name: &str, at: usize| format!("--host-metrics {name}=http://127.0.0.1:{}", ports[at]);
+    let of = |told: &str| desk.run(&format!("run {} {BASE} --workload SRV-QUERY1 --jobs 2 {told}", cluster.url()));
+    let run = of(&format!("{} {}", told("n1", 0), told("n2", 1))).ok().json();
+    let test = &run["tests"][0];
+    let total = |node: &Value| node["window_counters"]["os_cpu_total_s"].as_f64().unwrap();
+    let each: Vec<f64> = test["node_figures"].as_array().unwrap().iter().map(total).collect();
+    let of_all = test["metrics"]["cpu_busy_pct"].as_f64();
+    assert!(each.len() == 2 && each.iter().all(|total_s| *total_s > 0.0) && of_all.is_some(), "{test:#}");
+    let (cores, own) = (fact(&run, "hardware", "threads"), dbdyno::host::processors());
+    assert_eq!(cores, (2 * own).to_string(), "both machines");
+    assert!(desk.run("report test last:1").ok().stdout.contains("CPU"));
+    let half = of(&told("n1", 0)).ok().json();
+    assert!(half["tests"][0]["metrics"]["cpu_busy_pct"].is_null(), "{:#}", half["tests"][0]["metrics"]);
+    of(&told("n7", 0)).fails(2, &["there is no node 'n7'", "n1, n2"]);
+    of(&format!("--host-metrics http://127.0.0.1:{}", ports[0])).fails(2, &["names one host", "2 nodes"]);
+    of(&format!("{} {}", told("n1", 0), told("n2", 0))).fails(2, &["one address too many"]);
 }
 
 #[test]

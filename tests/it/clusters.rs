@@ -22,8 +22,16 @@ pub fn cluster(
     (name, nodes): (&str, u32),
     settings: &[(&str, &str)],
 ) -> PrivateServer {
-    let cluster = Some(ClusterSpec { name: name.into(), nodes, link_delay: None });
-    server::start(engine, &StartOptions { cluster, ..start_options(dir, settings) }).unwrap()
+    try_cluster(dir, engine, ClusterSpec { name: name.into(), nodes, link_delay: None }, settings).unwrap()
+}
+
+pub fn try_cluster(
+    dir: &std::path::Path,
+    engine: &str,
+    spec: ClusterSpec,
+    settings: &[(&str, &str)],
+) -> dbdyno::error::Result<PrivateServer> {
+    server::start(engine, &StartOptions { cluster: Some(spec), ..start_options(dir, settings) })
 }
 
 /// Addresses of the nodes, each as a URL of its own.
@@ -137,6 +145,12 @@ fn a_private_galera_cluster_is_made_measured_and_removed_also_after_a_kill() {
         assert!(test["nodes"] == 2 && all_ops(test) > 0.0, "{test:#}");
         assert!(!codes(test).iter().any(|code| code.contains("crosscheck")), "{:#?}", codes(test));
         assert!(codes(test).iter().any(|code| code.contains("shared-host")));
+        let waits = |name: &str| test["waits"][name].as_u64().unwrap();
+        assert!(
+            waits("samples") > 0 && waits("sessions") == 2 * waits("samples"),
+            "each node's job: {}",
+            test["waits"]
+        );
     }
     let commits: f64 = figures(&tests[1], "commits").iter().sum();
     assert!(commits >= tests[1]["commits"].as_f64().unwrap(), "each node counts its own: {:#}", tests[1]);

@@ -20,6 +20,8 @@ fn class_of(code: u16, sqlstate: &str, message: &str) -> ErrorClass {
         1044 | 1142 | 1143 | 1227 | 1370 | 1410 | 1419 => ErrorClass::Privilege,
         // "WSREP has not yet prepared node for application use": the node is alive and does not take work.
         1047 if message.contains("WSREP") => ErrorClass::Unreachable,
+        // What Galera says in a commit, with one of several codes.
+        _ if message.contains("Not connected to Primary Component") => ErrorClass::Unreachable,
         1213 => ErrorClass::Deadlock,
         1020 => ErrorClass::Serialization,
         1205 => ErrorClass::Busy,
@@ -117,6 +119,8 @@ mod tests {
             assert_eq!(class_of(code, state, ""), class, "{code}");
         }
         assert_eq!(class_of(1047, "08S01", "WSREP has not yet prepared node"), ErrorClass::Unreachable);
+        let cut_off = "Error while appending (provider status: Not connected to Primary Component)";
+        assert_eq!(class_of(1180, "HY000", cut_off), ErrorClass::Unreachable);
         let full = "Got error 28 \"No space left on device\" from storage engine InnoDB";
         assert_eq!(class_of(1030, "HY000", full), ErrorClass::DiskFull);
     }
