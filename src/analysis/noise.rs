@@ -35,6 +35,16 @@ pub fn of_run<'n, 'a>(noises: &'n [Noise<'a>], run: &RunRecord) -> Option<&'n No
     noises.iter().rev().find(|noise| noise.is_of(run) && noise.run().id != run.id)
 }
 
+/// True if two runs were measured on the same platform, with data of the same size: what a calibration must have found its
+/// noise on.
+pub fn is_same_platform(one: &RunRecord, other: &RunRecord) -> bool {
+    let [own, foreign] = [one, other].map(|run| &run.disclosure);
+    SAME.iter().all(|section| lasting(own, section) == lasting(foreign, section))
+        && SAME_FACTS.iter().all(|(section, fact)| own.get(section, fact) == foreign.get(section, fact))
+        && one.engine == other.engine
+        && one.size_gb == other.size_gb
+}
+
 /// True if a run is a calibration.
 pub fn is_calibration(run: &RunRecord) -> bool {
     run.labels.get(LABEL.0).is_some_and(|value| value == LABEL.1)
@@ -58,16 +68,9 @@ impl<'a> Noise<'a> {
         self.run
     }
 
-    /// True if it was measured on the platform of this run, with data of the same size.
+    /// True if it was measured on the platform of this run, with data of the same size, and found something.
     pub fn is_of(&self, run: &RunRecord) -> bool {
-        let [own, foreign] = [self.run, run].map(|run| &run.disclosure);
-        let sections = SAME.iter().all(|section| lasting(own, section) == lasting(foreign, section));
-        let facts = SAME_FACTS.iter().all(|(section, fact)| own.get(section, fact) == foreign.get(section, fact));
-        sections
-            && facts
-            && self.run.engine == run.engine
-            && self.run.size_gb == run.size_gb
-            && !self.spreads.is_empty()
+        is_same_platform(self.run, run) && !self.spreads.is_empty()
     }
 
     /// Half width of the range in which an equal test is expected, as a fraction of its figure; none if it was not calibrated.

@@ -1,9 +1,14 @@
 //! Runs of a results file as reports take them.
 
-use crate::analysis::noise;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use crate::analysis::noise::{self, Noise};
 use crate::catalog::Catalog;
 use crate::engine;
 use crate::error::Result;
+use crate::model::RunRecord;
+use crate::report::trials::{CAMPAIGN, SIDE};
 use crate::report::{Input, RunTests};
 use crate::store::Store;
 
@@ -29,20 +34,57 @@ pub fn input(store: &Store, catalog: &Catalog, chosen: &[Chosen], seconds: bool,
         Ok(RunTests { run, tests }.ordered())
     };
     let runs = chosen.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let calibrations = calibrations(store, &runs)?;
     Ok(Input {
         runs,
         groups: catalog.groups().to_vec(),
         licences: catalog.publishing(),
         key_settings: engine::key_settings(),
-        calibrations: calibrations(store)?,
+        calibrations,
         command,
         ..Input::default()
     })
 }
 
-/// The calibrations of the results file, oldest first.
-fn calibrations(store: &Store) -> Result<Vec<RunTests>> {
+/// Of each run the newest calibration of its platform that found something, oldest first: of others no test is read.
+fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
     let (key, value) = noise::LABEL;
-    let read = |id: i64| Ok(RunTests { run: store.run(&id.to_string())?, tests: store.figures(id)? });
-    store.measured_with(key, value)?.into_iter().map(read).collect()
+    let known = store.outlines(&store.measured_with(key, value)?)?;
+    let mut read: BTreeMap<i64, RunTests> = BTreeMap::new();
+    for RunTests { run, .. } in runs {
+        let of_platform = known.iter().rev().filter(|known| known.id != run.id && noise::is_same_platform(known, run));
+        for calibration in of_platform {
+            let found = match read.entry(calibration.id) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    entry.insert(RunTests { run: calibration.clone(), tests: store.figures(calibration.id)? })
+                }
+            };
+            if Noise::of(&found.run, &found.tests).is_of(run) {
+                break;
+            }
+        }
+    }
+    Ok(read.into_values().collect())
+}
+
+/// The sides of the campaign that a run belongs to, with their tests in the order of the blocks; none if it belongs to none.
+///
+/// # Errors
+/// If the results cannot be read.
+pub fn sides(store: &Store, run: &RunRecord) -> Result<Vec<RunTests>> {
+    let Some(campaign) = run.labels.get(CAMPAIGN) else { return Ok(Vec::new()) };
+    let ids = store.measured_with(CAMPAIGN, campaign)?;
+    let mut sides = ids.iter().map(|id| side(store, &id.to_string())).collect::<Result<Vec<_>>>()?;
+    sides.sort_by_key(|side| side.run.labels.get(SIDE).cloned());
+    Ok(sides)
+}
+
+/// A run with its tests in the order in which they ran.
+///
+/// # Errors
+/// Unknown runs; results that cannot be read.
+pub fn side(store: &Store, run: &str) -> Result<RunTests> {
+    let run = store.run(run)?;
+    Ok(RunTests { tests: store.figures(run.id)?, run })
 }

@@ -52,6 +52,12 @@ impl Table {
         format!("SELECT {key}, {} FROM {} {tail}", self.names(&[]).join(", "), self.name)
     }
 
+    /// `SELECT` as [`Table::select_with_sql`], with JSON's null instead of a column that is not wanted.
+    pub fn select_without_sql(&self, unwanted: &str, key: &str, tail: &str) -> String {
+        let names = self.names(&[]).into_iter().map(|name| if name == unwanted { "'null'" } else { name });
+        format!("SELECT {key}, {} FROM {} {tail}", names.collect::<Vec<_>>().join(", "), self.name)
+    }
+
     /// `UPDATE` of every column but the keys, for the row whose `id` is the last parameter.
     pub fn update_sql(&self) -> String {
         let names = self.names(&[]);

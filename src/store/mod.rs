@@ -17,6 +17,7 @@ mod tables;
 mod transfer;
 mod write;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use base::{Base, Trouble};
@@ -27,7 +28,7 @@ use server::{Opening, Server};
 
 pub use browse::{Listed, Measured};
 pub use open::{APPLICATION_ID, SCHEMA_VERSION};
-pub use read::RunSummary;
+pub use read::{Reads, RunSummary};
 pub use transfer::{Counts, FORMAT_VERSION};
 pub use write::now;
 
@@ -37,6 +38,7 @@ use crate::error::{Error, Result};
 /// Open results. Any number of processes may have them open; writers take turns.
 pub struct Store {
     base: Box<dyn Base>,
+    reads: Cell<Reads>,
 }
 
 impl std::fmt::Debug for Store {
@@ -123,7 +125,7 @@ impl Store {
             Some(url) => Box::new(Server::open(url, place.password.as_ref(), opening)?),
             None => Box::new(File { connection: open(&place.path)?, path: place.path.clone() }),
         };
-        Ok(Store { base })
+        Ok(Store { base, reads: Cell::default() })
     }
 
     /// The file or the URL, as errors name it.

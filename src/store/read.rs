@@ -30,8 +30,18 @@ pub struct RunSummary {
     pub tests: u64,
 }
 
+/// What was read of results: what a report costs, on whatever machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reads {
+    pub queries: u64,
+    pub rows: u64,
+}
+
 pub(super) const LIST: &str = "SELECT id, name, target, engine, started_at, status, process, \
     (SELECT count(*) FROM test WHERE test.run_id = run.id), kind FROM run ORDER BY id";
+
+/// What stands before the columns of a run: its number, and who writes it.
+const BESIDE: &str = "id, process";
 
 const LAST: &str = "SELECT max(id) FROM run";
 const BY_ID: &str = "SELECT id FROM run WHERE id = ?1";
@@ -131,22 +141,37 @@ impl Store {
 
     /// The run with this id.
     pub(super) fn run_by_id(&self, id: i64) -> Result<RunRecord> {
-        let documents = self.items::<Value>(&RUN, "WHERE id = ?1", id)?;
-        let mut document = documents.into_iter().next().ok_or_else(|| self.damaged(format!("run {id} vanished")))?;
-        document["id"] = id.into();
-        document["loads"] = json!([]);
-        let mut run: RunRecord =
-            serde_json::from_value(document).map_err(|error| self.damaged(format!("run {id}: {error}")))?;
-        run.loads = self.items(&LOAD, "WHERE run_id = ?1 ORDER BY position", id)?;
-        if run.status == RunStatus::Running {
-            run.status = self.actual(run.status, id, self.process_of(id)?.as_deref())?;
-        }
-        Ok(run)
+        let found = self.rows(&RUN.select_with_sql(BESIDE, "WHERE id = ?1"), vec![id.into()])?;
+        let row = found.into_iter().next().ok_or_else(|| self.damaged(format!("run {id} vanished")))?;
+        let loads = self.items(&LOAD, "WHERE run_id = ?1 ORDER BY position", id)?;
+        Ok(RunRecord { loads, ..self.record(row)? })
     }
 
-    fn process_of(&self, id: i64) -> Result<Option<String>> {
-        let found = self.rows("SELECT process FROM run WHERE id = ?1", vec![id.into()])?;
-        Ok(found.first().and_then(|row| row.first()?.text().map(str::to_string)))
+    /// The runs of these ids that there are, oldest first, in one query: without their plans, which are most of a run, and
+    /// without their loads.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn outlines(&self, ids: &[i64]) -> Result<Vec<RunRecord>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+        let tail = format!("WHERE id IN ({}) ORDER BY id", ids.join(", "));
+        let rows = self.rows(&RUN.select_without_sql("plan", BESIDE, &tail), Row::new())?;
+        rows.into_iter().map(|row| self.record(row)).collect()
+    }
+
+    /// A run, without loads, from a row that begins with [`BESIDE`].
+    fn record(&self, mut row: Row) -> Result<RunRecord> {
+        let columns = row.split_off(2);
+        let id = row[0].integer().unwrap_or_default();
+        let mut document: Value = RUN.read(columns).map_err(|what| self.damaged(what))?;
+        document["id"] = id.into();
+        document["loads"] = json!([]);
+        let run: RunRecord =
+            serde_json::from_value(document).map_err(|error| self.damaged(format!("run {id}: {error}")))?;
+        Ok(RunRecord { status: self.actual(run.status, id, row[1].text())?, ..run })
     }
 
     fn find(&self, which: &str) -> Result<Option<i64>> {
@@ -174,12 +199,20 @@ impl Store {
     }
 
     pub(super) fn rows(&self, sql: &str, binds: Row) -> Result<Vec<Row>> {
-        self.base.rows(sql, binds).map_err(|trouble| self.explain(trouble))
+        let rows = self.base.rows(sql, binds).map_err(|trouble| self.explain(trouble))?;
+        let Reads { queries, rows: before } = self.reads.get();
+        self.reads.set(Reads { queries: queries + 1, rows: before + rows.len() as u64 });
+        Ok(rows)
+    }
+
+    /// What was read since the results were opened.
+    pub fn reads(&self) -> Reads {
+        self.reads.get()
     }
 
     /// The number that a query gives; none if it is NULL, or there is no row.
     pub(super) fn number(&self, sql: &str, binds: Row) -> Result<Option<i64>> {
-        self.base.number(sql, binds).map_err(|trouble| self.explain(trouble))
+        Ok(self.rows(sql, binds)?.first().and_then(|row| row.first()?.integer()))
     }
 
     /// The items of a table that `tail` selects by one number.

@@ -18,6 +18,7 @@ use crate::model::{RunStatus, Target};
 use crate::report::format::junit::Junit;
 use crate::report::trials::{CAMPAIGN, SETTINGS, SIDE, TrialsReport, rows_of};
 use crate::report::{Input, RunTests};
+use crate::serve::stored;
 use crate::store::{self, Store};
 
 /// The sides, as runs are labelled and directories named.
@@ -165,16 +166,10 @@ fn is_server(request: &Request) -> bool {
 
 /// Both runs as they are stored.
 fn input(store: &Store, ended: &TrialsEnded, catalog: Catalog, args: &CampaignArgs) -> Result<Input> {
-    let runs = ended.runs.iter().map(|id| of_side(store, &id.to_string())).collect::<Result<Vec<_>>>()?;
+    let runs = ended.runs.iter().map(|id| stored::side(store, &id.to_string())).collect::<Result<Vec<_>>>()?;
     let (groups, fail_below) = (catalog.groups().to_vec(), args.limit.fail_below.unwrap_or_default().0);
     let command = paths::command_line();
     Ok(Input { runs, groups, catalog, fail_below, command, language: args.out.language, ..Input::default() })
-}
-
-/// A run with its tests in the order of the blocks.
-fn of_side(store: &Store, run: &str) -> Result<RunTests> {
-    let run = store.run(run)?;
-    Ok(RunTests { tests: store.figures(run.id)?, run })
 }
 
 /// The campaign that a stored run is a side of, for a report of it.
@@ -184,15 +179,10 @@ fn of_side(store: &Store, run: &str) -> Result<RunTests> {
 pub fn stored(context: &Context, runs: &[String]) -> Result<Input> {
     let store = context.store_to_read()?;
     let named = store.run(runs.first().map_or("last", String::as_str))?;
-    let campaign = |labels: &BTreeMap<String, String>| labels.get(CAMPAIGN).cloned();
-    let began =
-        campaign(&named.labels).ok_or_else(|| not_a_campaign(&named.id.to_string(), "is not a side of a campaign"))?;
-    let mut sides =
-        store.runs()?.into_iter().map(|run| of_side(&store, &run.id.to_string())).collect::<Result<Vec<_>>>()?;
-    sides.retain(|side| campaign(&side.run.labels).as_ref() == Some(&began));
-    sides.sort_by_key(|side| side.run.labels.get(SIDE).cloned());
+    let sides = stored::sides(&store, &named)?;
     match (sides.len(), runs.iter().skip(1).all(|run| sides.iter().any(|side| is_named(side, run)))) {
         (2, true) => {}
+        (0, _) => return Err(not_a_campaign(&named.id.to_string(), "is not a side of a campaign")),
         (2, false) => return Err(not_a_campaign(&runs[1], "is not the other side of that campaign")),
         _ => return Err(not_a_campaign(&named.id.to_string(), "has lost the other side of its campaign")),
     }
