@@ -221,7 +221,14 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// If none can be opened.
     fn node_sessions(&self) -> Result<Vec<NodeSession>, EngineError> {
-        Ok(vec![(String::new(), self.session()?)])
+        Ok(vec![(String::new(), self.looking_session()?)])
+    }
+    /// A control session that only queries, now and then: where something on the way may drop what is idle it is opened anew.
+    ///
+    /// # Errors
+    /// As [`Database::session`].
+    fn looking_session(&self) -> Result<Box<dyn Session>, EngineError> {
+        self.session()
     }
     /// As [`Database::job_sessions`], by the name of the node.
     fn node_job_sessions(&self) -> JobSessions {

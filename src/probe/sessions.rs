@@ -1,11 +1,11 @@
 //! What the sessions of a database do at this moment: the catalogue's block `sessions`, and for servers whose sessions are
 //! threads of this host what the operating system says of each thread.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 
 use super::profile::{Profiles, Reading};
-use super::sql::{OWN_COUNTS, take};
+use super::sql::{OWN_COUNTS, OwnCounts, take};
 use super::thread_times::{Serving, ThreadTimes};
 use crate::engine::{Rows, Session};
 use crate::model::{Activity, Counters, Event, Seen, ThreadTime};
@@ -69,6 +69,7 @@ pub struct Sessions {
     times: ThreadTimes,
     missing: Vec<String>,
     counts: Option<String>,
+    own_counts: OwnCounts,
     profiles: Profiles,
 }
 
@@ -122,6 +123,7 @@ impl Sessions {
             times: ThreadTimes::of(server_pids),
             missing,
             counts: find(OWN_COUNTS).map(|block| statement(&block.text).to_string()),
+            own_counts: OwnCounts::default(),
             profiles: Profiles::of(blocks),
         })
     }
@@ -136,7 +138,7 @@ impl Sessions {
         let mut counts = Counters::default();
         let rows = self.counts.as_ref().and_then(|sql| self.session.query(sql, &[]).ok());
         rows.iter().for_each(|rows| take(rows, &mut counts));
-        counts
+        self.own_counts.all(counts)
     }
 
     /// Seconds between two looks.
@@ -164,7 +166,8 @@ impl Sessions {
         let before: HashMap<u32, String> =
             self.threads.iter().filter_map(|thread| Some((*thread, self.call(*thread)?))).collect();
         let rows = self.session.query(&self.sql, &[]).map_err(|error| error.to_string())?;
-        let wanted = |row: &Row| jobs.is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));
+        let jobs: Option<HashSet<u32>> = jobs.map(|jobs| jobs.iter().copied().collect());
+        let wanted = |row: &Row| jobs.as_ref().is_none_or(|jobs| row.id.is_none_or(|id| jobs.contains(&id)));
         let rows: Vec<Row> = read(&rows).filter(wanted).collect();
         self.threads = rows.iter().filter_map(|row| row.thread).collect();
         self.serving = rows.iter().filter_map(Row::serving).collect();

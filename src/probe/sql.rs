@@ -28,6 +28,28 @@ pub struct SqlProbe {
     queries: Vec<Query>,
     settled: Option<String>,
     own: Option<String>,
+    own_counts: OwnCounts,
+}
+
+/// What a session of ours has added to the counters itself, and those before it, if it was opened anew.
+#[derive(Default)]
+pub(super) struct OwnCounts {
+    ended: Counters,
+    now: Counters,
+}
+
+impl OwnCounts {
+    /// All of them, by what the present session tells.
+    pub(super) fn all(&mut self, now: Counters) -> Counters {
+        let fell = |(name, value): (&String, &f64)| self.now.get(name).is_some_and(|before| before > *value);
+        if now.0.iter().any(fell) {
+            self.ended.add(&self.now);
+        }
+        self.now = now.clone();
+        let mut all = now;
+        all.add(&self.ended);
+        all
+    }
 }
 
 /// Block of a query of one row: what the session that asks has done itself, by the names of counters behind `job_`. The sessions
@@ -46,7 +68,7 @@ impl SqlProbe {
             queries.filter(|query| !query.sql.is_empty()).partition(|query| query.name.starts_with("counters."));
         let other = |name: &str| others.iter().find(|query| query.name == name).map(|query| query.sql.clone());
         let (settled, own) = (other(SETTLED), other(OWN_COUNTS));
-        SqlProbe { session, queries: counters, settled, own }
+        SqlProbe { session, queries: counters, settled, own, own_counts: OwnCounts::default() }
     }
 }
 
@@ -66,7 +88,7 @@ impl Probe for SqlProbe {
         if let Some(Ok(rows)) = self.own.as_ref().map(|sql| self.session.query(sql, &[])) {
             let mut own = Counters::default();
             take(&rows, &mut own);
-            counters.subtract(&own);
+            counters.subtract(&self.own_counts.all(own));
         }
         result
     }
@@ -168,6 +190,16 @@ mod tests {
     use super::*;
     use crate::engine::EngineError;
     use crate::sql::parse_blocks;
+
+    #[test]
+    fn what_a_session_counted_before_it_was_opened_anew_counts_on() {
+        let mut own = OwnCounts::default();
+        let told = [5.0, 7.0, 2.0, 3.0, 1.0].map(|reads| {
+            let all = own.all(Counters([("reads".to_string(), reads)].into()));
+            all.get("reads")
+        });
+        assert_eq!(told, [5.0, 7.0, 9.0, 10.0, 11.0].map(Some));
+    }
 
     #[test]
     fn null_is_unknown_not_zero() {

@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 use crate::engine::cancel::Running;
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::remote::{
-    Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account, own_password,
-    sessions_left,
+    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account,
+    own_password, sessions_left,
 };
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
@@ -190,6 +190,16 @@ fn open_one(
     }))
 }
 
+fn session_by(
+    road: &Road<Config>,
+    options: &ClientOptions,
+    running: &Arc<Running<u32>>,
+) -> Result<MariaSession, EngineError> {
+    let mut connection = connect(&road.config, options, &road.passwords)?;
+    set_up(&mut connection)?;
+    Ok(MariaSession::new(connection, running))
+}
+
 /// An open server.
 struct MariaDatabase {
     product: &'static Product,
@@ -254,9 +264,7 @@ impl MariaDatabase {
     }
 
     fn session_on(&self, road: &Road<Config>) -> Result<MariaSession, EngineError> {
-        let mut connection = connect(&road.config, &self.options, &road.passwords)?;
-        set_up(&mut connection)?;
-        Ok(MariaSession::new(connection, &self.running))
+        session_by(road, &self.options, &self.running)
     }
 
     fn job_session(&self, job: &JobOrder<'_>) -> Result<MariaSession, EngineError> {
@@ -287,6 +295,11 @@ impl Database for MariaDatabase {
     }
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(self.open_session()?))
+    }
+    fn looking_session(&self) -> Result<Box<dyn Session>, EngineError> {
+        let (road, options, running) = (Arc::clone(&self.roads.given), self.options.clone(), Arc::clone(&self.running));
+        let open = move || session_by(&road, &options, &running);
+        Ok(Box::new(Looking::new(open)?))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for its end: its counts are in the server's when this returns.

@@ -16,8 +16,8 @@ use crate::engine::cancel::Running;
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::keeper::Keeper;
 use crate::engine::remote::{
-    Host, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account, own_password,
-    sessions_left,
+    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account,
+    own_password, sessions_left,
 };
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
@@ -183,9 +183,13 @@ impl PgDatabase {
         self.session_on(&self.roads.given, settings)
     }
 
+    /// Settings that every session has.
+    fn settings(&self) -> &'static [(&'static str, &'static str)] {
+        if self.version >= Version(vec![NEWER_FROM]) { NEWER_SETTINGS.as_slice() } else { &[] }
+    }
+
     fn session_on(&self, road: &Road<Config>, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
-        let newer = if self.version >= Version(vec![NEWER_FROM]) { NEWER_SETTINGS.as_slice() } else { &[] };
-        let settings: Vec<_> = settings.iter().chain(newer).copied().collect();
+        let settings: Vec<_> = settings.iter().chain(self.settings()).copied().collect();
         Ok(PgSession::new(connect(&road.config, &road.passwords, &settings)?, &self.running))
     }
 
@@ -239,6 +243,11 @@ impl Database for PgDatabase {
     }
     fn session(&self) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(self.open_session(&[])?))
+    }
+    fn looking_session(&self) -> Result<Box<dyn Session>, EngineError> {
+        let (road, running, settings) = (Arc::clone(&self.roads.given), Arc::clone(&self.running), self.settings());
+        let open = move || Ok(PgSession::new(connect(&road.config, &road.passwords, settings)?, &running));
+        Ok(Box::new(Looking::new(open)?))
     }
     fn run_job(&self, job: &JobOrder<'_>, pacer: &mut dyn Pacer) -> Result<(), EngineError> {
         // Dropping a session waits for the backend's end: its statistics are complete when this returns.

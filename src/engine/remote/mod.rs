@@ -7,6 +7,7 @@ use crate::sql::{Values, parse_blocks, statement, substitute};
 mod channel;
 mod connect;
 mod files;
+mod looking;
 mod password;
 mod roads;
 mod sessions;
@@ -20,6 +21,7 @@ pub(in crate::engine) use channel::Channel;
 pub(in crate::engine) use channel::READ_BUFFER_BYTES;
 pub(in crate::engine) use connect::{CONNECT_TIMEOUT, Host, broken, first_that_answers, lost};
 pub(in crate::engine) use files::{directory, in_home, private_text};
+pub(in crate::engine) use looking::Looking;
 pub(in crate::engine) use password::Passwords;
 pub(in crate::engine) use roads::{
     Reach, Road, Roads, TCP_ACCOUNT, no_account, no_road, on_loopback, own_account, own_password,
