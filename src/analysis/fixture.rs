@@ -69,6 +69,7 @@ pub(crate) fn result() -> TestResult {
         waits: None,
         profiles: Default::default(),
         server_log: None,
+        driver: None,
         workers: Vec::new(),
         explained: None,
         failover: None,

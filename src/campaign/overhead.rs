@@ -19,6 +19,9 @@ use crate::stats::{LatencyHistogram, Quantiles};
 /// Lengths of the ops that are measured, in ns; 0 = an op that does nothing.
 pub const OP_NS: &[u64] = &[0, 1_000, 20_000];
 
+/// The workload of sessions that wait.
+const SESSION: &str = "SESSION";
+
 /// One measurement of our own loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overhead {
@@ -130,12 +133,22 @@ pub(super) fn measure(op_ns: u64, jobs: u32, duration_s: f64, interrupt: &Interr
 
 /// A lookup as the null engine knows it: one random bind, one statement that spins.
 pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
-    let statement = BoundStatement { name: "spin".into(), sql: format!("spin {op_ns}"), binds: vec!["key".into()] };
+    looping(("OVERHEAD", "our own loop on the null engine"), format!("spin {op_ns}"), duration_s)
+}
+
+/// A session whose server takes a while: what many of them cost a load machine.
+fn waiting(duration_s: f64) -> Selection {
+    looping((SESSION, "a session that waits half a second for each answer"), "wait 500000000".into(), duration_s)
+}
+
+fn looping((id, title): (&str, &str), sql: String, duration_s: f64) -> Selection {
+    let statement = BoundStatement { name: "op".into(), sql, binds: vec!["key".into()] };
     let branch = Branch { upto: 100.0, commit: Commit::None, statements: vec![statement], times: 1 };
     let binds = BTreeMap::from([("key".into(), Bind::Random(Expr("1000000".into())))]);
-    let part = PartPlan::bare("OVERHEAD", JobCode::Client { branches: vec![branch], binds, shared_read: false });
+    let part = PartPlan::bare(id, JobCode::Client { branches: vec![branch], binds, shared_read: false });
+    let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
     Selection {
-        workload: workload(),
+        workload: Workload::bare(id, title, kpm),
         asked_as: None,
         params: BTreeMap::new(),
         chosen: BTreeMap::new(),
@@ -158,15 +171,23 @@ pub(super) fn selection(op_ns: u64, duration_s: f64) -> Selection {
 /// # Errors
 /// Workloads, which the engine does not have; impossible jobs.
 pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
-    if let Some(workload) = request.workloads.first() {
-        let what = format!("{} cannot run on {}, which has no tables", quote(workload), request.engine);
-        return Err(Error::usage("--workload", what).advise("leave --workload out: our own loop is measured"));
+    let is_waiting = match request.workloads.as_slice() {
+        [] => false,
+        [workload] if workload.eq_ignore_ascii_case(SESSION) => true,
+        [workload, ..] => {
+            let what = format!("{} cannot run on {}, which has no tables", quote(workload), request.engine);
+            let advice = format!("leave --workload out: our own loop is measured; or give {SESSION}");
+            return Err(Error::usage("--workload", what).advise(advice));
+        }
+    };
+    if request.beside.is_some() {
+        return Err(Error::usage("--beside", "nothing runs beside our own loop").advise("leave it out"));
     }
     let wrong = |what: String| Error::usage("--jobs", what).advise("give 1,2");
     let ramp = request.jobs.clone().unwrap_or_default().on(request.scale).map_err(wrong)?;
     let duration_s = request.duration_s.unwrap_or(plan::DEFAULT_DURATION_S);
-    let selection = selection(OP_NS[1], duration_s);
-    let window = Window::time(request.warmup_s.unwrap_or(plan::DEFAULT_WARMUP_S), duration_s);
+    let selection = if is_waiting { waiting(duration_s) } else { selection(OP_NS[1], duration_s) };
+    let (window, looping) = plan::pace_of(request)?;
     Ok(Plan {
         engine: request.engine.clone(),
         suite: "custom".into(),
@@ -176,12 +197,7 @@ pub(super) fn plan(request: &plan::Request) -> Result<Plan> {
         redo_disturbed: 0,
         note: None,
         tables: Vec::new(),
-        selections: vec![Selection { ramp, window, ..selection }],
+        selections: vec![Selection { ramp, window, looping, ..selection }],
         left_out: Vec::new(),
     })
-}
-
-fn workload() -> Workload {
-    let kpm = Kpm { value: KpmValue::Ops, unit: "ops/s".into(), better: Better::Higher, scale: 1.0 };
-    Workload::bare("OVERHEAD", "our own loop on the null engine", kpm)
 }

@@ -496,13 +496,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub time_scale: Option<f64>,
     /// The jobs run on N load machines, of which each runs 'dbdyno worker URL' with the URL of --results: worker w has jobs w, w + N,
-    /// and so on. For existing servers
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
-          conflicts_with_all = ["precision", "rate", "beside"])]
+    /// and so on. For existing servers, and for 'null', whose sessions only wait
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub workers: Option<u32>,
     /// With --workers: how long a test waits for all of them [default: 60s]
     #[arg(long, value_name = "TIME", requires = "workers", allow_hyphen_values = true)]
     pub worker_wait: Option<Seconds>,
+    /// With --workers: one of which nothing is heard for so long is lost [default: 10s]
+    #[arg(long, value_name = "TIME", requires = "workers", allow_hyphen_values = true)]
+    pub worker_silence: Option<Seconds>,
     /// Do not look at what the sessions do while tests run: their waits stay unknown
     #[arg(long)]
     pub no_sampler: bool,

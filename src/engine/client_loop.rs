@@ -121,10 +121,7 @@ fn statements(code: &JobCode) -> Vec<&BoundStatement> {
 
 /// A histogram that need not grow within the loop for anything below a minute.
 fn presized() -> LatencyHistogram {
-    let mut latency = LatencyHistogram::new();
-    latency.record_ns(60_000_000_000);
-    latency.clear();
-    latency
+    LatencyHistogram::up_to(60_000_000_000)
 }
 
 /// What one op does.

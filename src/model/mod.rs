@@ -5,6 +5,7 @@
 pub mod capabilities;
 pub mod counters;
 pub mod disclosure;
+mod driver;
 mod durability;
 pub mod expr;
 mod failover;
@@ -30,6 +31,7 @@ pub mod workload;
 pub use capabilities::{Capabilities, PasswordSources, Placeholder};
 pub use counters::Counters;
 pub use disclosure::{Disclosure, Effect};
+pub use driver::DriverFigures;
 pub use durability::{Durability, Lasting, LastingState};
 pub use expr::{Expr, Facts};
 pub use failover::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Counters, Drive, Durability, Explained, Failover, Kpm, Lasting, Offer, Precision, Profile, ServerLog, TestSpec,
-    Verdict, Waits,
+    Counters, Drive, DriverFigures, Durability, Explained, Failover, Kpm, Lasting, Offer, Precision, Profile,
+    ServerLog, TestSpec, Verdict, Waits,
 };
 
 /// What jobs counted while looping.
@@ -283,6 +283,9 @@ pub struct TestResult {
     /// What the server logged meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_log: Option<ServerLog>,
+    /// What our own process took to run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<DriverFigures>,
     /// Of a test whose jobs ran on several load machines: each one's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerFigures>,
@@ -314,6 +317,9 @@ pub struct WorkerFigures {
     pub round_trip_s: f64,
     /// Its jobs began so long after the common start.
     pub late_s: f64,
+    /// What it took of its machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<DriverFigures>,
     /// In the window.
     pub ops: u64,
     /// Timed ops of the window: highest value in ns and count of each bucket, which sum up to those of the test.
@@ -397,6 +403,7 @@ impl TestResult {
             waits: None,
             profiles: BTreeMap::new(),
             server_log: None,
+            driver: None,
             workers: Vec::new(),
             explained: None,
             failover: None,

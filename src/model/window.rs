@@ -11,8 +11,8 @@ use crate::error::quote;
 pub const LEAST_KNOWN_S: f64 = 5.0;
 
 /// When a test's window opens and closes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(into = "Shown")]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Shown", into = "Shown")]
 pub struct Window {
     /// Seconds dropped at the start; until the figure is known: at least so many.
     pub warmup_s: f64,
@@ -70,12 +70,12 @@ impl Window {
 }
 
 /// As stored with a run.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Shown {
     warmup_s: f64,
     duration_s: Option<f64>,
     ops_per_job: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     precision: Option<Precision>,
 }
 
@@ -83,6 +83,18 @@ impl From<Window> for Shown {
     fn from(window: Window) -> Self {
         let (duration_s, ops_per_job) = (window.duration_s(), window.ops_per_job());
         Shown { warmup_s: window.warmup_s, duration_s, ops_per_job, precision: window.precision() }
+    }
+}
+
+impl From<Shown> for Window {
+    fn from(shown: Shown) -> Self {
+        let most_s = shown.duration_s.unwrap_or_default();
+        let end = match (shown.ops_per_job, shown.precision) {
+            (Some(ops), _) => End::Ops(ops),
+            (None, Some(precision)) => End::Known { precision, most_s },
+            (None, None) => End::Time(most_s),
+        };
+        Window { warmup_s: shown.warmup_s, end }
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::catalog::{Catalog, SuiteEntry};
 use crate::error::{Error, Result};
 use crate::model::{
-    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Plan, Precision, Promise, Scale, Selection, TableRef,
+    Arrivals, AskedRamp, AskedRate, Capabilities, Drive, Facts, Loop, Plan, Precision, Promise, Scale, Selection,
+    TableRef, Window,
 };
 
 mod compile;
@@ -124,6 +125,15 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Refusal::Wrong(error)
     }
+}
+
+/// When a test without a suite ends, and how its ops start.
+///
+/// # Errors
+/// A rate that is to be found without a promise, or the other way round.
+pub fn pace_of(request: &Request) -> Result<(Window, Loop)> {
+    let window = pace::window(request, &SuiteEntry::default(), None, &Facts::new())?;
+    Ok((window, pace::looping(request)?))
 }
 
 /// Builds the plan.

@@ -18,6 +18,7 @@ pub mod kpm;
 pub mod kpm_columns;
 mod lasting;
 pub mod layers;
+mod machines;
 pub mod nodes;
 mod open_loop;
 pub mod page;

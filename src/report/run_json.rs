@@ -151,6 +151,12 @@ struct Test<'a> {
     /// Of a cluster: each node, with its own counters.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     node_figures: &'a [model::NodeFigures],
+    /// What our own process took to run it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driver: Option<model::DriverFigures>,
+    /// Of a test whose jobs ran on several load machines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    workers: Vec<Worker<'a>>,
     parts: Vec<Part<'a>>,
     series: Vec<Second<'a>>,
     verdict: &'a Verdict,
@@ -259,6 +265,8 @@ impl<'a> Test<'a> {
             unknown,
             counters: result.map(|result| result.counters.clone()).unwrap_or_default(),
             node_figures: result.map_or(&[], |result| &result.node_figures),
+            driver: result.and_then(|result| result.driver),
+            workers: result.map(|result| result.workers.iter().map(Worker::of).collect()).unwrap_or_default(),
             parts: test.parts().iter().map(|part| Part::of(test, part)).collect(),
             series: test.series().iter().map(Second::of).collect(),
             verdict: test.verdict(),
@@ -272,6 +280,26 @@ impl<'a> Test<'a> {
             failover: result.and_then(|result| result.failover.as_ref()),
             published: printed.map(|printed| &printed.published),
         }
+    }
+}
+
+/// A load machine of several.
+#[derive(Serialize)]
+struct Worker<'a> {
+    name: &'a str,
+    jobs: u32,
+    ops: u64,
+    clock_offset_s: f64,
+    round_trip_s: f64,
+    late_s: f64,
+    driver: Option<model::DriverFigures>,
+}
+
+impl<'a> Worker<'a> {
+    fn of(worker: &'a model::WorkerFigures) -> Self {
+        let model::WorkerFigures { name, jobs, ops, clock_offset_s, round_trip_s, late_s, driver, .. } = worker;
+        let (clock_offset_s, round_trip_s, late_s) = (*clock_offset_s, *round_trip_s, *late_s);
+        Worker { name, jobs: *jobs, ops: *ops, clock_offset_s, round_trip_s, late_s, driver: *driver }
     }
 }
 

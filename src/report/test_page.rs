@@ -7,7 +7,7 @@ use super::document::{Block, Cell, Code, Column, Digits, Document, Section, Tabl
 use super::kpm::parts_table;
 use super::test_charts::{Curve, distribution, session_classes, tracks};
 use super::{Input, Language, Report, Subject, about, platform, profiles, test_waits};
-use super::{lasting, nodes};
+use super::{lasting, machines, nodes};
 use crate::analysis::claims::{self, Checked, Outcome};
 use crate::analysis::{derive, interval};
 use crate::model::{Claim, Drive, Kpm, LatencySummary, Moment, RunRecord, Sentence, Status, Test, TestResult, params};
@@ -86,6 +86,7 @@ fn page(language: Language, run: &RunRecord, test: &Test, several: bool) -> Vec<
         part("Contract and cross-check", claims(language, run, test)),
         part("Parts", parts(language, run, test)),
         part("Nodes", table(nodes::of_test(language, test))),
+        part("Load machines", table(machines::of_test(language, test))),
         part("Jobs", table(job_figures(language, test))),
         part("Counters", table(counters(language, test))),
         part("Snapshots", table(snapshots(language, test))),

@@ -8,8 +8,8 @@ use super::samples::Samples;
 use super::sessions::SessionLog;
 use crate::engine::Deal;
 use crate::model::{
-    Background, Beside, Counters, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop, PartFigures, PartPlan,
-    Precision, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
+    Background, Beside, Counters, DriverFigures, Facts, JobFigures, LatencySummary, Moment, Offer, OpenLoop,
+    PartFigures, PartPlan, Precision, SeriesPoint, Snapshot, Tally, TestResult, TestSpec,
 };
 use crate::stats::LatencyHistogram;
 use crate::stats::batch_means::mean_interval;
@@ -49,6 +49,8 @@ pub struct Raw {
     pub facts: Facts,
     /// Of a cluster: who got the jobs.
     pub deal: Deal,
+    /// What it took of our process.
+    pub driver: Option<DriverFigures>,
 }
 
 /// The figures of a test; KPM values and verdict are left to the analysis.
@@ -93,6 +95,7 @@ pub fn assemble(spec: &TestSpec<'_>, mut raw: Raw) -> Result<TestResult, String>
         // Fewer jobs than nodes are on as many of them.
         nodes: (raw.deal.nodes.len() as u32).min(spec.jobs).max(1),
         node_figures,
+        driver: raw.driver,
         job_figures: jobs,
         first_error: raw.jobs.iter().find_map(|(_, log)| log.first_error.clone()),
         facts: with_own_facts(raw.facts, &selection.parts),
@@ -471,7 +474,7 @@ mod tests {
             started_at: String::new(),
             total_s: 3.0,
             facts: Facts::new(),
-            deal: Deal::default(),
+            ..Raw::default()
         };
         let points = series(&raw, &[1.0], 1.0, 3.0);
         let ops: Vec<f64> = points.iter().map(|point| point.ops).collect();

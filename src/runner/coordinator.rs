@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use super::Interrupt;
 use super::gate::Gate;
 use super::log::SecondsLog;
+use super::own::Meter;
 use super::samples::Samples;
 use super::schedule::Schedule;
-use crate::model::{Counters, Moment, Snapshot};
+use crate::model::{Counters, DriverFigures, Moment, Snapshot};
 use crate::stats::sequence::{POINTS_PER_S, is_hopeless, is_known, known_mean, warmed_up};
 
 /// How long jobs may take to connect and prepare, all together.
@@ -16,6 +17,9 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 const PATIENCE: Duration = Duration::from_millis(1200);
 /// How often the coordinator looks whether somebody interrupts.
 const ATTENTION: Duration = Duration::from_millis(100);
+
+/// From the moment at which an edge of the window is known to that edge, where the jobs are elsewhere.
+const LEAD_S: f64 = 0.5;
 
 /// Reads all probes: cumulative counters, and what reading cost in ms.
 pub type ReadProbes<'a> = dyn FnMut(Reading) -> (Counters, f64) + 'a;
@@ -77,6 +81,8 @@ pub struct Coordinator<'a, 'p> {
     samples: Samples,
     /// Lets jobs elsewhere begin, and gives when; none = ours begin when the gate opens.
     start: Option<&'a dyn Fn() -> Instant>,
+    /// Of our own process.
+    meter: Meter,
 }
 
 impl<'a, 'p> Coordinator<'a, 'p> {
@@ -90,12 +96,30 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
         let (snapshots, samples, stage) = (Vec::new(), Samples::default(), Stage::Warming);
-        Coordinator { gate, schedule, log, stage, connect_timeout, probes, progress, snapshots, samples, start: None }
+        let meter = Meter::start(gate.jobs());
+        Coordinator {
+            gate,
+            schedule,
+            log,
+            stage,
+            connect_timeout,
+            probes,
+            progress,
+            snapshots,
+            samples,
+            start: None,
+            meter,
+        }
     }
 
     /// The same of jobs elsewhere, which `start` lets begin.
     pub fn starting(self, start: &'a dyn Fn() -> Instant) -> Self {
-        Coordinator { start: Some(start), ..self }
+        Coordinator { start: Some(start), meter: self.meter.elsewhere(), ..self }
+    }
+
+    /// What it has taken our own process until now; none if the jobs were never ready.
+    pub fn driver(&self) -> Option<DriverFigures> {
+        self.meter.figures()
     }
 
     /// The snapshots and the per-second samples.
@@ -112,6 +136,7 @@ impl<'a, 'p> Coordinator<'a, 'p> {
             self.await_end(|| true, cancel);
             return Ended { total_s: 0.0, interrupted: interrupt.is_set(), opened: false };
         }
+        self.meter.ready();
         self.snapshot(Moment::Begin, 0.0);
         let opened_at = self.open();
         let interrupted = self.watch(opened_at, interrupt);
@@ -211,15 +236,20 @@ impl<'a, 'p> Coordinator<'a, 'p> {
         let Some(precision) = self.schedule.window().precision() else { return };
         match self.stage {
             Stage::Warming if self.is_warm(now_s) => {
-                self.schedule.open_after(now_s);
+                self.schedule.open_after(now_s + self.lead_s());
                 self.stage = Stage::Measuring;
             }
             Stage::Measuring if self.is_decided(precision.fraction()) => {
-                self.schedule.close_after(now_s);
+                self.schedule.close_after(now_s + self.lead_s());
                 self.stage = Stage::Closing;
             }
             _ => {}
         }
+    }
+
+    /// Whoever is elsewhere hears of an edge by then.
+    fn lead_s(&self) -> f64 {
+        if self.start.is_some() { LEAD_S } else { 0.0 }
     }
 
     fn is_warm(&self, now_s: f64) -> bool {

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::assemble::Raw;
 use super::gate::Gate;
-use super::log::{Second, Times};
+use super::log::{JobLog, Points, Second, SecondsLog, Times, points_of};
+use super::schedule::Schedule;
 use super::share::{Share, ShareLog};
+use super::test::Crew;
 use crate::engine::EngineError;
-use crate::model::{TestResult, WorkerFigures};
+use crate::model::{TestResult, TestSpec, WorkerFigures};
 use crate::stats::summary::Quantiles;
 
 /// How often the workers are looked at.
@@ -27,7 +29,12 @@ pub trait Workers: Send {
     ///
     /// # Errors
     /// A worker is lost, has failed, or did not come in time; or nothing can be learned.
-    fn look(&mut self) -> Result<Vec<Stage>, EngineError>;
+    fn look(&mut self) -> Result<Vec<Come>, EngineError>;
+    /// The window opens and closes then, in s since the common start.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    fn move_edges(&mut self, edges_s: (f64, f64)) -> Result<(), EngineError>;
     /// Lets all begin together, soon; gives when, by our clock, after that moment.
     ///
     /// # Errors
@@ -47,6 +54,13 @@ pub trait Workers: Send {
     fn sessions(&self) -> Vec<u32>;
 }
 
+/// How far a share is, and what its jobs told last of their ops.
+#[derive(Debug, Clone)]
+pub struct Come {
+    pub stage: Stage,
+    pub points: Points,
+}
+
 /// How far a share is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
@@ -64,7 +78,8 @@ pub(super) fn lock(workers: &Mutex<dyn Workers>) -> MutexGuard<'_, dyn Workers +
     workers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stands for the workers at a gate of as many jobs, until all have ended: gives what they did.
+/// Stands for the workers at a gate of as many jobs, until all have ended: gives what they did. What they tell meanwhile goes into
+/// the log, and moved edges of the window to them.
 ///
 /// # Errors
 /// Those of the workers; then the gate counts all of them as ended.
@@ -72,8 +87,10 @@ pub(super) fn liaise(
     workers: &Mutex<dyn Workers>,
     shares: &[Share],
     gate: &Gate,
+    (schedule, log): (&Schedule, &SecondsLog),
 ) -> Result<Vec<ShareLog>, EngineError> {
-    let mut liaison = Liaison { gate, seen: vec![Stage::Preparing; shares.len()], is_stopped: false };
+    let (seen, edges_s) = (vec![Stage::Preparing; shares.len()], schedule.edges_s());
+    let mut liaison = Liaison { gate, schedule, log, seen, edges_s, is_stopped: false };
     let told = liaison.follow(workers, shares);
     if told.is_err() && !liaison.is_stopped {
         let _ = lock(workers).stop(); // those that are left; what failed says more
@@ -85,7 +102,11 @@ pub(super) fn liaise(
 
 struct Liaison<'a> {
     gate: &'a Gate,
+    schedule: &'a Schedule,
+    log: &'a SecondsLog,
     seen: Vec<Stage>,
+    /// As the workers know them.
+    edges_s: (f64, f64),
     is_stopped: bool,
 }
 
@@ -101,8 +122,14 @@ impl Liaison<'_> {
                     return Ok(Vec::new());
                 }
             }
+            let edges_s = self.schedule.edges_s();
+            if edges_s != self.edges_s {
+                lock(workers).move_edges(edges_s)?;
+                self.edges_s = edges_s;
+            }
             let now = lock(workers).look()?;
-            now.into_iter().enumerate().for_each(|(at, stage)| self.advance(at, stage));
+            now.iter().zip(1..).for_each(|(come, worker)| self.log.take_points(worker, &come.points));
+            now.iter().enumerate().for_each(|(at, come)| self.advance(at, come.stage));
         }
         lock(workers).collect()
     }
@@ -124,28 +151,41 @@ impl Liaison<'_> {
 
 /// Puts what the workers did together as if it had been one driver: nothing is averaged. Seconds count
 /// from the common start.
-pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, part: impl Fn(u32) -> usize) -> Vec<WorkerFigures> {
+pub(super) fn merge(logs: Vec<ShareLog>, raw: &mut Raw, spec: &TestSpec<'_>) -> Vec<WorkerFigures> {
     let figures = logs.iter().map(figures).collect();
-    let (mut jobs, mut seconds) = (Vec::new(), Vec::<Times>::new());
+    let (mut jobs, mut beside, mut seconds) = (Vec::new(), Vec::new(), Vec::<Times>::new());
     for log in logs {
-        let shift_s = log.late_s;
         for (at, times) in log.seconds.iter().enumerate() {
             if seconds.len() <= at {
                 seconds.push(Times::default());
             }
             seconds[at].merge(times);
         }
-        for (job, mut done) in log.jobs {
-            done.slices
-                .iter_mut()
-                .for_each(|slice| (slice.start_s, slice.end_s) = (slice.start_s + shift_s, slice.end_s + shift_s));
-            jobs.push((job, done));
-        }
+        jobs.extend(shifted(log.jobs, log.late_s));
+        beside.extend(shifted(log.beside, log.late_s));
     }
-    jobs.sort_by_key(|(job, _)| *job);
-    raw.jobs = jobs.into_iter().map(|(job, log)| (part(job), log)).collect();
+    let crews = Crew::all(spec);
+    let of_crew = |at: usize, jobs| crews.get(at).map(|crew| in_order(jobs, crew)).unwrap_or_default();
+    (raw.jobs, raw.background) = (of_crew(0, jobs), of_crew(1, beside));
     raw.seconds = seconds.iter().map(Second::from).collect();
+    raw.points = points_of(raw.jobs.iter().map(|(_, job)| job), raw.edges_s.0, raw.edges_s.1);
     figures
+}
+
+/// The same with slices that are so much later.
+fn shifted(jobs: Vec<(u32, JobLog)>, by_s: f64) -> impl Iterator<Item = (u32, JobLog)> {
+    jobs.into_iter().map(move |(job, mut log)| {
+        log.slices
+            .iter_mut()
+            .for_each(|slice| (slice.start_s, slice.end_s) = (slice.start_s + by_s, slice.end_s + by_s));
+        (job, log)
+    })
+}
+
+/// Jobs in the order of their numbers, each with the index of its part.
+fn in_order(mut jobs: Vec<(u32, JobLog)>, crew: &Crew<'_>) -> Vec<(usize, JobLog)> {
+    jobs.sort_by_key(|(job, _)| *job);
+    jobs.into_iter().map(|(job, log)| (crew.part(job), log)).collect()
 }
 
 /// What one worker did.
@@ -167,6 +207,7 @@ fn figures(log: &ShareLog) -> WorkerFigures {
         clock_offset_s: log.clock_offset_s,
         round_trip_s: log.round_trip_s,
         late_s: log.late_s,
+        driver: log.driver,
         ops: slices().filter(|slice| slice.counts).map(|slice| slice.tally.ops).sum(),
         buckets: service.buckets(),
         ops_by_second,

@@ -20,13 +20,22 @@ struct State {
 pub struct Gate {
     jobs: u32,
     state: Mutex<State>,
+    /// For jobs that wait: it has opened, or the test is off. What one of them does wakes none of the others: of a thousand, each
+    /// would be woken a thousand times.
+    opened: Condvar,
+    /// For whoever watches the jobs.
     changed: Condvar,
 }
 
 impl Gate {
     /// A closed gate.
     pub fn new(jobs: u32) -> Self {
-        Gate { jobs, state: Mutex::default(), changed: Condvar::new() }
+        Gate { jobs, state: Mutex::default(), opened: Condvar::new(), changed: Condvar::new() }
+    }
+
+    /// Who must come.
+    pub fn jobs(&self) -> u32 {
+        self.jobs
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -42,15 +51,18 @@ impl Gate {
     /// A job waits here; returns when the gate opened, or `None` if the test is off.
     pub fn pass(&self) -> Option<Instant> {
         self.update(|state| state.waiting += 1);
-        let state = self.changed.wait_while(self.lock(), |state| state.opened_at.is_none() && !state.stopped);
-        let state = state.unwrap_or_else(std::sync::PoisonError::into_inner);
+        let state = self.wait_open();
         if state.stopped { None } else { state.opened_at }
+    }
+
+    fn wait_open(&self) -> MutexGuard<'_, State> {
+        let state = self.opened.wait_while(self.lock(), |state| state.opened_at.is_none() && !state.stopped);
+        state.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// When the gate opened, once it is; `None` if the test is off.
     pub fn opening(&self) -> Option<Instant> {
-        let state = self.changed.wait_while(self.lock(), |state| state.opened_at.is_none() && !state.stopped);
-        state.unwrap_or_else(std::sync::PoisonError::into_inner).opened_at
+        self.wait_open().opened_at
     }
 
     /// A job has everything that the window needs.
@@ -66,6 +78,7 @@ impl Gate {
     /// No more slices; jobs at the gate go home.
     pub fn stop(&self) {
         self.update(|state| state.stopped = true);
+        self.opened.notify_all();
     }
 
     /// True after `stop`.
@@ -83,6 +96,7 @@ impl Gate {
     /// Opens the gate now, for jobs elsewhere that began at a moment.
     pub fn open_since(&self, began: Instant) {
         self.update(|state| state.opened_at = Some(began));
+        self.opened.notify_all();
     }
 
     /// True once it has opened.

@@ -16,6 +16,8 @@ use crate::stats::summary::Quantiles;
 const OPEN_SECONDS: usize = 3;
 /// Jobs tell of their slices, of a second each, at different times.
 const LOOK_BACK_S: f64 = 4.0;
+/// Who tells somebody else of points tells of so many, of which some may be known: those of a minute.
+const LAST_POINTS: usize = 60 * POINTS_PER_S;
 /// A slice that ends so little before a point does ends with it.
 const EDGE_S: f64 = 1e-3;
 
@@ -102,6 +104,24 @@ impl From<&Times> for Second {
     }
 }
 
+/// Ops of some jobs together in points that follow one another.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Points {
+    /// Index of the first; see [`POINTS_PER_S`].
+    pub from: usize,
+    pub ops: Vec<f64>,
+}
+
+/// Ops of all jobs per point from `open_s` to `close_s`, by their slices.
+pub fn points_of<'a>(jobs: impl Iterator<Item = &'a JobLog>, open_s: f64, close_s: f64) -> Vec<f64> {
+    let mut points = Vec::new();
+    for slice in jobs.flat_map(|job| &job.slices) {
+        spread(&mut points, slice.start_s, slice.end_s, slice.tally.ops as f64);
+    }
+    let [from, to] = [open_s, close_s].map(|at_s| ((at_s + EDGE_S) * POINTS_PER_S as f64) as usize);
+    points.get(from..to.min(points.len())).unwrap_or_default().to_vec()
+}
+
 /// Shared by the jobs of a test: what they did together, by seconds since the gate.
 #[derive(Debug)]
 pub struct SecondsLog(Mutex<Shared>);
@@ -164,6 +184,30 @@ impl SecondsLog {
         let told_s = shared.ends_s.iter().copied().fold(close_s, f64::min) + EDGE_S;
         let [from, to] = [open_s + EDGE_S, told_s].map(|at_s| (at_s * POINTS_PER_S as f64) as usize);
         shared.points.get(from..to.min(shared.points.len())).unwrap_or_default().to_vec()
+    }
+
+    /// The last points of which every job has told.
+    pub fn last_points(&self) -> Points {
+        let shared = self.lock();
+        let told_s = shared.ends_s.iter().copied().fold(f64::INFINITY, f64::min) + EDGE_S;
+        let to = ((told_s * POINTS_PER_S as f64) as usize).min(shared.points.len());
+        let from = to.saturating_sub(LAST_POINTS);
+        Points { from, ops: shared.points.get(from..to).unwrap_or_default().to_vec() }
+    }
+
+    /// Takes over what somebody elsewhere tells, who counts as `job` (from 1): points that are known count once.
+    pub fn take_points(&self, job: u32, points: &Points) {
+        let mut shared = self.lock();
+        let Some(end_s) = shared.ends_s.get(job as usize - 1).copied() else { return };
+        let known = ((end_s + EDGE_S) * POINTS_PER_S as f64) as usize;
+        let end = points.from + points.ops.len();
+        if shared.points.len() < end {
+            shared.points.resize(end, 0.0);
+        }
+        for (at, ops) in (points.from..).zip(&points.ops).filter(|(at, _)| *at >= known) {
+            shared.points[at] += ops;
+        }
+        shared.ends_s[job as usize - 1] = end_s.max(end as f64 / POINTS_PER_S as f64);
     }
 
     /// What the jobs do at `now_s`: ops of the last second of which every job has told, times of the last that is over.
@@ -238,8 +282,38 @@ mod tests {
         add(2, 0.375, 1.2, 33);
         assert_eq!(log.points(0.25, 9.0), [17.0, 20.0, 20.0]);
         assert_eq!(log.points(0.25, 0.75), [17.0, 20.0]);
+        assert_eq!(log.last_points(), Points { from: 0, ops: vec![14.0, 17.0, 20.0, 20.0] });
         // Of the last second up to 1.0 s, of which both jobs have told.
         assert_eq!((log.now(1.1).ops_per_s, log.now(0.5).ops_per_s), (Some(71.0), None));
         assert_eq!(log.points(20.0, 80.0).len(), 0);
+    }
+
+    #[test]
+    fn points_that_are_told_again_count_once_and_those_of_all_are_summed() {
+        let log = SecondsLog::new(2);
+        let told = |from, ops: &[f64]| Points { from, ops: ops.to_vec() };
+        log.take_points(1, &told(0, &[1.0, 2.0]));
+        assert_eq!(log.points(0.0, 9.0).len(), 0);
+        log.take_points(1, &told(1, &[2.0, 3.0]));
+        log.take_points(2, &told(0, &[10.0, 20.0]));
+        log.take_points(2, &told(0, &[]));
+        assert_eq!(log.points(0.0, 9.0), [11.0, 22.0]);
+        log.take_points(2, &told(2, &[30.0]));
+        assert_eq!(log.points(0.25, 9.0), [22.0, 33.0]);
+    }
+
+    #[test]
+    fn points_of_slices_are_those_between_the_edges() {
+        let slice = |start_s, end_s, ops| SliceLog {
+            start_s,
+            end_s,
+            tally: Tally { ops, ..Tally::default() },
+            stride: 1,
+            counts: true,
+            behind: None,
+        };
+        let job = |slices| JobLog { slices, ..JobLog::default() };
+        let jobs = [job(vec![slice(0.0, 0.5, 20), slice(0.5, 1.0, 40)]), job(vec![slice(0.25, 1.25, 4)])];
+        assert_eq!(points_of(jobs.iter(), 0.25, 1.0), [11.0, 21.0, 21.0]);
     }
 }

@@ -9,6 +9,7 @@ pub mod crew;
 pub mod gate;
 pub mod log;
 mod nodes;
+mod own;
 pub mod pacer;
 pub mod samples;
 pub mod schedule;
@@ -20,9 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use coordinator::{CONNECT_TIMEOUT, Now, Progress, ReadProbes, Reading};
-pub use crew::{Stage, Workers};
+pub use crew::{Come, Stage, Workers};
+pub use log::{Points, SecondsLog};
 pub use sessions::{IoCounts, SessionSource};
-pub use share::{Foreman, Share, ShareLog, run_share};
+pub use share::{Foreman, Share, ShareLog, Told, run_share};
 pub use test::{Outcome, TestContext, run_test};
 
 /// Set by the signal handler; asked wherever something may take long. Clones share the flag.

@@ -48,6 +48,11 @@ impl Schedule {
         self.close_s.get()
     }
 
+    /// Both.
+    pub fn edges_s(&self) -> (f64, f64) {
+        (self.open_s(), self.close_s())
+    }
+
     /// The window that it is for.
     pub fn window(&self) -> &Window {
         &self.window
@@ -63,6 +68,12 @@ impl Schedule {
     /// Closes the window as soon as all jobs can end a slice together.
     pub fn close_after(&self, now_s: f64) {
         self.close_s.set(self.next_step_s(now_s).min(self.close_s()));
+    }
+
+    /// Moves the edges to where somebody else has them.
+    pub fn set_edges(&self, (open_s, close_s): (f64, f64)) {
+        self.open_s.set(open_s);
+        self.close_s.set(close_s);
     }
 
     /// True if a slice that began at `start_s` belongs to the window.

@@ -16,6 +16,8 @@ use crate::model::{
     Waits,
 };
 
+/// Of more jobs samples are taken in proportion more seldom: each has more sessions in it.
+const MANY_JOBS: f64 = 128.0;
 /// Least share of the sessions' time that the kernel's account of processors must cover.
 const COUNTED: f64 = 0.5;
 
@@ -80,6 +82,7 @@ pub fn sample(
     let mut log = SessionLog { period_s: source.period_s(), missing: source.missing(), ..SessionLog::default() };
     let Some(opened_at) = gate.opening() else { return log };
     let jobs = jobs();
+    log.period_s *= (jobs.len() as f64 / MANY_JOBS).max(1.0);
     let (cpu_s, server_cpu_s) = (thread_cpu_s(), source.server_cpu_s());
     let mut known = HashMap::new();
     let mut looking_s = 0.0;

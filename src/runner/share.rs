@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
 use super::log::{JobLog, SecondsLog, Times};
+use super::own::Meter;
 use super::pacer::JobPacer;
 use super::schedule::Schedule;
-use super::test::{EndOnDrop, TestContext, panicked};
+use super::test::{Crew, Due, EndOnDrop, TestContext, panicked};
 use crate::engine::{Database, Deal, EngineError, ErrorClass, JobOrder};
 use crate::model::rows::RowFunction;
-use crate::model::{Drive, Facts, JobCode, TestSpec, Window, Wire};
+use crate::model::{Drive, DriverFigures, Facts, JobCode, TestSpec, Window, Wire};
 
 /// How often somebody looks.
 const ATTENTION: Duration = Duration::from_millis(100);
@@ -24,18 +25,10 @@ const PATIENCE: Duration = Duration::from_millis(1200);
 /// What one load machine runs of a test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Share {
-    /// Numbers of its jobs, from 1, and of how many.
-    pub jobs: Vec<u32>,
-    pub of_jobs: u32,
-    pub parts: Vec<SharePart>,
-    pub drive: Drive,
-    pub wire: Wire,
-    pub warmup_s: f64,
-    /// Of fixed time.
-    pub duration_s: Option<f64>,
-    /// Of fixed work.
-    pub ops_per_job: Option<u64>,
-    pub seed: u64,
+    /// Its jobs of the test, and of what runs beside it.
+    pub own: ShareCrew,
+    pub beside: Option<ShareCrew>,
+    pub window: Window,
     pub facts: Facts,
     pub rows: RowFunction,
     /// Nodes of a cluster that the jobs of all shares are dealt to; see [`Deal`].
@@ -44,90 +37,115 @@ pub struct Share {
     pub connect_s: f64,
 }
 
+/// Jobs of a selection.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ShareCrew {
+    /// From 1.
+    jobs: Vec<ShareJob>,
+    /// The number of the first job of all shares, less 1; and of how many jobs the numbers are.
+    after: u32,
+    of_jobs: u32,
+    parts: Vec<SharePart>,
+    drive: Drive,
+    wire: Wire,
+    seed: u64,
+}
+
+/// A job by its number, and when its ops are due.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ShareJob {
+    number: u32,
+    due: Option<Due>,
+}
+
 /// What the jobs dealt to a part run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SharePart {
-    pub code: JobCode,
-    pub session: Vec<String>,
-    pub facts: Facts,
+struct SharePart {
+    code: JobCode,
+    session: Vec<String>,
+    facts: Facts,
 }
 
 impl Share {
     /// The shares of a test for so many load machines.
     ///
     /// # Errors
-    /// The test cannot be shared: it offers a rate, ends when its figure is known, runs beside another, or has too few jobs.
+    /// The test has too few jobs.
     pub fn all(
         spec: &TestSpec<'_>,
         context: &TestContext<'_>,
         deal: &Deal,
         workers: u32,
     ) -> Result<Vec<Share>, EngineError> {
-        check(spec, workers)?;
-        let selection = spec.selection;
-        let parts = selection.parts.iter().map(|part| SharePart {
+        if spec.jobs < workers {
+            let what = format!("{} jobs for {workers} workers", spec.jobs);
+            return Err(EngineError::new(ErrorClass::Usage, what).advised("give --jobs as many, or fewer --workers"));
+        }
+        let crews = Crew::all(spec);
+        let crew =
+            |at: usize, worker| crews.get(at).map(|crew| ShareCrew::of(crew, (worker, workers), spec, context.seed));
+        let share = |worker| {
+            Some(Share {
+                own: crew(0, worker)?,
+                beside: crew(1, worker),
+                window: spec.selection.window,
+                facts: super::assemble::test_facts(context.facts, spec.jobs),
+                rows: context.rows,
+                nodes: deal.nodes.clone(),
+                connect_s: context.connect_timeout.as_secs_f64(),
+            })
+        };
+        Ok((1..=workers).filter_map(share).collect())
+    }
+
+    /// Its jobs of the test, and how many all shares have.
+    pub fn jobs(&self) -> (usize, u32) {
+        (self.own.jobs.len(), self.own.of_jobs)
+    }
+
+    fn size(&self) -> u32 {
+        (self.own.jobs.len() + self.beside.as_ref().map_or(0, |crew| crew.jobs.len())) as u32
+    }
+}
+
+impl ShareCrew {
+    fn of(crew: &Crew<'_>, (worker, workers): (u32, u32), spec: &TestSpec<'_>, seed: u64) -> ShareCrew {
+        let parts = crew.selection.parts.iter().map(|part| SharePart {
             code: part.code.clone(),
             session: part.session.clone(),
             facts: part.facts.clone(),
         });
-        let all = Share {
-            jobs: Vec::new(),
-            of_jobs: spec.jobs,
+        // What runs beside a test loops.
+        let due = |job| if crew.is_background { None } else { Due::of(spec, job, seed) };
+        let jobs = (worker..=crew.size).step_by(workers as usize);
+        ShareCrew {
+            jobs: jobs.map(|number| ShareJob { number, due: due(number) }).collect(),
+            after: crew.after,
+            of_jobs: crew.jobs,
             parts: parts.collect(),
-            drive: selection.drive,
-            wire: selection.wire,
-            warmup_s: selection.window.warmup_s,
-            duration_s: selection.window.duration_s(),
-            ops_per_job: selection.window.ops_per_job(),
-            seed: context.seed,
-            facts: super::assemble::test_facts(context.facts, spec.jobs),
-            rows: context.rows,
-            nodes: deal.nodes.clone(),
-            connect_s: context.connect_timeout.as_secs_f64(),
-        };
-        let share =
-            |worker: u32| Share { jobs: (worker..=spec.jobs).step_by(workers as usize).collect(), ..all.clone() };
-        Ok((1..=workers).map(share).collect())
+            drive: crew.selection.drive,
+            wire: crew.selection.wire,
+            seed: crew.seed(seed),
+        }
     }
 
-    /// Index of the part that a job (from 1) runs.
-    pub fn part(&self, job: u32) -> usize {
-        (job as usize - 1) % self.parts.len()
+    fn part(&self, job: u32) -> &SharePart {
+        &self.parts[(job as usize - 1) % self.parts.len()]
     }
 
-    fn window(&self) -> Window {
-        let time = || Window::time(self.warmup_s, self.duration_s.unwrap_or_default());
-        self.ops_per_job.map_or_else(time, Window::ops)
-    }
-
-    fn order<'a>(&'a self, job: u32, facts: &'a Facts) -> JobOrder<'a> {
-        let part = &self.parts[self.part(job)];
+    fn order<'a>(&'a self, share: &'a Share, job: u32, facts: &'a Facts) -> JobOrder<'a> {
+        let part = self.part(job);
         JobOrder {
-            job,
+            job: self.after + job,
             jobs: self.of_jobs,
             code: &part.code,
             session: &part.session,
             seed: self.seed,
             facts,
-            rows: self.rows,
+            rows: share.rows,
             wire: self.wire,
-            node: Deal::node_of(&self.nodes, job),
+            node: Deal::node_of(&share.nodes, job),
         }
-    }
-}
-
-fn check(spec: &TestSpec<'_>, workers: u32) -> Result<(), EngineError> {
-    let selection = spec.selection;
-    let cannot = |what: &str, advice: &str| Err(EngineError::new(ErrorClass::Usage, what).advised(advice));
-    if spec.offer.is_some() || selection.window.precision().is_some() || selection.background.is_some() {
-        return cannot(
-            "several workers run closed loops of a given length only",
-            "leave --rate, --precision and --beside out",
-        );
-    }
-    match spec.jobs < workers {
-        true => cannot(&format!("{} jobs for {workers} workers", spec.jobs), "give --jobs as many, or fewer --workers"),
-        false => Ok(()),
     }
 }
 
@@ -141,10 +159,22 @@ pub struct ShareLog {
     pub round_trip_s: f64,
     /// Its gate opened so long after the common start.
     pub late_s: f64,
-    /// Number of each job and what it did.
+    /// What it took of the machine.
+    pub driver: Option<DriverFigures>,
+    /// Number of each job and what it did; the same of what ran beside them.
     pub jobs: Vec<(u32, JobLog)>,
+    pub beside: Vec<(u32, JobLog)>,
     /// Of each second since its gate opened.
     pub seconds: Vec<Times>,
+}
+
+/// What a share's jobs are told while they loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Told {
+    /// No more slices.
+    pub is_stopped: bool,
+    /// When the window opens and closes, in s since the common start, if that was moved.
+    pub edges_s: Option<(f64, f64)>,
 }
 
 /// Whom a share's jobs wait for.
@@ -153,8 +183,8 @@ pub trait Foreman: Sync {
     fn start(&self, sessions: &[u32]) -> Option<Instant>;
     /// All jobs have what the window needs.
     fn satisfied(&self);
-    /// No more slices.
-    fn is_stopped(&self) -> bool;
+    /// What the jobs do now, who have done so far what the log says.
+    fn told(&self, log: &SecondsLog) -> Told;
 }
 
 /// Runs a share.
@@ -162,43 +192,65 @@ pub trait Foreman: Sync {
 /// # Errors
 /// Of the first job that failed; the jobs did not come to their gate in time, or the test was called off.
 pub fn run_share(database: &dyn Database, share: &Share, foreman: &dyn Foreman) -> Result<ShareLog, EngineError> {
-    let window = share.window();
-    let (schedule, gate) = (Schedule::new(&window), Gate::new(share.jobs.len() as u32));
-    let log = SecondsLog::keeping(share.jobs.len() as u32);
-    let (late_s, jobs) = std::thread::scope(|scope| {
-        let (schedule, gate, log) = (&schedule, &gate, &log);
-        let job = |(at, job): (u32, &u32)| {
-            let job = *job;
-            scope.spawn(move || {
-                let pacer = JobPacer::new(at, gate, log, schedule, (share.drive, None));
-                (job, run_job(database, share, job, pacer, gate))
+    let (schedule, gate) = (Schedule::new(&share.window), Gate::new(share.size()));
+    let crews: Vec<&ShareCrew> = std::iter::once(&share.own).chain(&share.beside).collect();
+    let logs: Vec<SecondsLog> = crews.iter().map(|crew| SecondsLog::keeping(crew.jobs.len() as u32)).collect();
+    let mut meter = Meter::start(share.size());
+    let (late_s, driver, mut jobs) = std::thread::scope(|scope| {
+        let (schedule, gate) = (&schedule, &gate);
+        let each =
+            crews.iter().zip(&logs).flat_map(|(crew, log)| crew.jobs.iter().zip(1..).map(move |job| (crew, log, job)));
+        let threads: Vec<_> = each
+            .map(|(crew, log, (job, at))| {
+                scope.spawn(move || {
+                    let due = job.due.map(|due| due.times(job.number, crew.of_jobs));
+                    let pacer = JobPacer::new(at, gate, log, schedule, (crew.drive, due));
+                    (job.number, run_job(database, (share, crew, job.number), pacer, gate))
+                })
             })
-        };
-        let threads: Vec<_> = (1..).zip(&share.jobs).map(job).collect();
-        let late_s = conduct(database, share, foreman, gate);
+            .collect();
+        let late_s = conduct(database, share, foreman, (gate, schedule, &logs[0]), &mut meter);
+        let driver = meter.figures();
         let jobs = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
-        (late_s, jobs.collect::<Vec<_>>())
+        (late_s, driver, jobs.collect::<Vec<_>>())
     });
-    match (jobs.iter().find_map(|(_, log)| log.failure.clone()), late_s) {
-        (Some(failure), _) => Err(failure),
-        (None, None) => Err(EngineError::new(ErrorClass::Cancelled, "the test was called off")),
-        (None, Some(late_s)) => Ok(ShareLog { late_s, jobs, seconds: log.into_times(), ..ShareLog::default() }),
+    if let Some(failure) = jobs.iter().find_map(|(_, log)| log.failure.clone()) {
+        return Err(failure);
     }
+    let late_s = late_s.ok_or_else(|| EngineError::new(ErrorClass::Cancelled, "the test was called off"))?;
+    let beside = jobs.split_off(share.own.jobs.len());
+    let seconds = logs.into_iter().next().map(SecondsLog::into_times).unwrap_or_default();
+    Ok(ShareLog { late_s, driver, jobs, beside, seconds, ..ShareLog::default() })
 }
 
-fn run_job(database: &dyn Database, share: &Share, job: u32, mut pacer: JobPacer<'_>, gate: &Gate) -> JobLog {
+fn run_job(
+    database: &dyn Database,
+    (share, crew, job): (&Share, &ShareCrew, u32),
+    mut pacer: JobPacer<'_>,
+    gate: &Gate,
+) -> JobLog {
     let _ended = EndOnDrop(gate);
     let mut facts = share.facts.clone();
-    facts.extend(share.parts[share.part(job)].facts.clone());
-    let result = database.run_job(&share.order(job, &facts), &mut pacer);
+    facts.extend(crew.part(job).facts.clone());
+    let result = database.run_job(&crew.order(share, job, &facts), &mut pacer);
     let mut log = pacer.into_log();
     log.failure = result.err().filter(|error| error.class != ErrorClass::Cancelled || !gate.is_stopped());
     log
 }
 
 /// From the gate to the end of the last job; gives how late the gate opened, if it did.
-fn conduct(database: &dyn Database, share: &Share, foreman: &dyn Foreman, gate: &Gate) -> Option<f64> {
-    let start = all_came(share, foreman, gate).then(|| foreman.start(&database.job_sessions())).flatten();
+fn conduct(
+    database: &dyn Database,
+    share: &Share,
+    foreman: &dyn Foreman,
+    (gate, schedule, log): (&Gate, &Schedule, &SecondsLog),
+    meter: &mut Meter,
+) -> Option<f64> {
+    let came = all_came(share, foreman, gate, log);
+    if came {
+        meter.ready();
+    }
+    let start = came.then(|| foreman.start(&database.job_sessions())).flatten();
     let late_s = start.map(|start| {
         std::thread::sleep(start.saturating_duration_since(Instant::now()));
         gate.open().saturating_duration_since(start).as_secs_f64()
@@ -208,11 +260,13 @@ fn conduct(database: &dyn Database, share: &Share, foreman: &dyn Foreman, gate: 
     }
     let (mut is_told, mut stopped) = (false, None);
     while !gate.all_ended(ATTENTION) {
+        let told = foreman.told(log);
+        told.edges_s.into_iter().for_each(|edges_s| schedule.set_edges(edges_s));
         if !is_told && late_s.is_some() && gate.all_satisfied(Duration::ZERO) {
             foreman.satisfied();
             is_told = true;
         }
-        if stopped.is_none() && (late_s.is_none() || foreman.is_stopped()) {
+        if stopped.is_none() && (late_s.is_none() || told.is_stopped) {
             gate.stop();
             stopped = Some(Instant::now());
         }
@@ -224,12 +278,12 @@ fn conduct(database: &dyn Database, share: &Share, foreman: &dyn Foreman, gate: 
     late_s
 }
 
-fn all_came(share: &Share, foreman: &dyn Foreman, gate: &Gate) -> bool {
+fn all_came(share: &Share, foreman: &dyn Foreman, gate: &Gate, log: &SecondsLog) -> bool {
     let began = Instant::now();
     while began.elapsed().as_secs_f64() < share.connect_s {
         match gate.all_waiting(ATTENTION) {
             Some(all_came) => return all_came,
-            None if foreman.is_stopped() => return false,
+            None if foreman.told(log).is_stopped => return false,
             None => {}
         }
     }

@@ -4,6 +4,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::Interrupt;
 use super::assemble::{Raw, assemble, test_facts};
 use super::coordinator::{Coordinator, Ended, Progress, ReadProbes};
@@ -141,6 +143,7 @@ fn measure(
         let jobs = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| (0, panicked())));
         (jobs.collect::<Vec<_>>(), ended, sampler.join().unwrap_or_default())
     });
+    let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
     // Before the teardown: a table that is dropped takes with it what is still to be done for it.
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
@@ -161,6 +164,7 @@ fn measure(
         total_s: ended.total_s,
         facts,
         deal,
+        driver,
     };
     conclude(context, spec, raw, &ended)
 }
@@ -178,7 +182,9 @@ fn measure_elsewhere(
         Err(error) => return Outcome::Failed(error),
     };
     let schedule = Schedule::new(&spec.selection.window);
-    let (gate, seconds) = (Gate::new(shares.len() as u32), SecondsLog::new(spec.jobs));
+    // Who runs a share stands there for its jobs.
+    let count = shares.len() as u32;
+    let (gate, seconds) = (Gate::new(count), SecondsLog::new(count));
     let started_at = jiff::Timestamp::now().to_string();
     // Workers that cannot be told never begin: whoever looks at them learns why.
     let start = || crew::lock(workers).start().unwrap_or_else(|_| Instant::now());
@@ -187,12 +193,13 @@ fn measure_elsewhere(
     let (running, has_ended) = channel();
     let (told, ended, sessions) = std::thread::scope(|scope| {
         let sampler = scope.spawn(|| sampled(context, &gate, has_ended));
-        let liaison = scope.spawn(|| crew::liaise(workers, &shares, &gate));
+        let liaison = scope.spawn(|| crew::liaise(workers, &shares, &gate, (&schedule, &seconds)));
         let ended = coordinator.conduct(context.interrupt, &|| ());
         drop(running);
         let told = liaison.join().unwrap_or_else(|_| Err(panicked().failure.unwrap_or_else(lost)));
         (told, ended, sampler.join().unwrap_or_default())
     });
+    let driver = coordinator.driver();
     coordinator.snapshot(Moment::End, ended.total_s);
     if spec.selection.parts.iter().any(|part| part.commits) && ended.opened && !ended.interrupted {
         coordinator.snapshot(Moment::Paid, ended.total_s);
@@ -212,9 +219,10 @@ fn measure_elsewhere(
         total_s: ended.total_s,
         facts: test_facts(context.facts, spec.jobs),
         deal,
+        driver,
         ..Raw::default()
     };
-    let figures = crew::merge(logs, &mut raw, |job| spec.part(job));
+    let figures = crew::merge(logs, &mut raw, spec);
     match conclude(context, spec, raw, &ended) {
         Outcome::Done(result) => Outcome::Done(Box::new(crew::told(*result, figures))),
         Outcome::Interrupted(Some(result)) => Outcome::Interrupted(Some(Box::new(crew::told(*result, figures)))),
@@ -239,13 +247,32 @@ fn sampled(context: &TestContext<'_>, gate: &Gate, ended: Receiver<()>) -> Sessi
 
 /// When the ops of a job are due, in an open loop.
 fn due_times(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<DueTimes> {
-    let offer = spec.offer?;
-    let per_s = spec.offered_per_s(job)?;
-    Some(match offer.arrivals {
-        Arrivals::Uniform => DueTimes::uniform(per_s, job, spec.jobs),
+    Some(Due::of(spec, job, seed)?.times(job, spec.jobs))
+}
+
+/// When the ops of a job are due.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Due {
+    per_s: f64,
+    arrivals: Arrivals,
+    seed: u64,
+}
+
+impl Due {
+    /// Of a job (from 1) in an open loop.
+    pub(super) fn of(spec: &TestSpec<'_>, job: u32, seed: u64) -> Option<Due> {
         // Tests that repeat one another have other arrivals.
-        Arrivals::Poisson => DueTimes::poisson(per_s, seed ^ (u64::from(spec.seq) << 40), job),
-    })
+        let seed = seed ^ (u64::from(spec.seq) << 40);
+        Some(Due { per_s: spec.offered_per_s(job)?, arrivals: spec.offer?.arrivals, seed })
+    }
+
+    /// Of a job of so many.
+    pub(super) fn times(self, job: u32, jobs: u32) -> DueTimes {
+        match self.arrivals {
+            Arrivals::Uniform => DueTimes::uniform(self.per_s, job, jobs),
+            Arrivals::Poisson => DueTimes::poisson(self.per_s, self.seed, job),
+        }
+    }
 }
 
 /// A job thread that panicked: our own bug, reported as a failure of the test, not of the process.
@@ -255,17 +282,17 @@ pub(super) fn panicked() -> JobLog {
 }
 
 /// Jobs that run a selection: those of the test, or those beside them.
-struct Crew<'a> {
-    selection: &'a Selection,
-    size: u32,
+pub(super) struct Crew<'a> {
+    pub selection: &'a Selection,
+    pub size: u32,
     /// The number of its first job, less 1; and the jobs that the numbers are of. A workload beside itself goes on counting.
-    after: u32,
-    jobs: u32,
-    is_background: bool,
+    pub after: u32,
+    pub jobs: u32,
+    pub is_background: bool,
 }
 
 impl<'a> Crew<'a> {
-    fn all(spec: &TestSpec<'a>) -> Vec<Crew<'a>> {
+    pub(super) fn all(spec: &TestSpec<'a>) -> Vec<Crew<'a>> {
         let (selection, size) = (spec.selection, spec.jobs);
         let shared = if selection.is_beside_itself() { selection.background_jobs() } else { 0 };
         let own = Crew { selection, size, after: 0, jobs: size + shared, is_background: false };
@@ -280,8 +307,13 @@ impl<'a> Crew<'a> {
     }
 
     /// Index of the part that a job (from 1) runs.
-    fn part(&self, job: u32) -> usize {
+    pub(super) fn part(&self, job: u32) -> usize {
         (job as usize - 1) % self.selection.parts.len()
+    }
+
+    /// What its keys are drawn from: another workload must not draw the same in the same order.
+    pub(super) fn seed(&self, seed: u64) -> u64 {
+        seed ^ if self.is_background { BACKGROUND_SEED } else { 0 }
     }
 }
 
@@ -300,8 +332,7 @@ fn run_job(
         jobs: crew.jobs,
         code: &part.code,
         session: &part.session,
-        // Another workload must not draw the same keys in the same order.
-        seed: context.seed ^ if crew.is_background { BACKGROUND_SEED } else { 0 },
+        seed: crew.seed(context.seed),
         facts: &facts,
         rows: context.rows,
         wire: crew.selection.wire,

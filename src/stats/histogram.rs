@@ -1,15 +1,26 @@
 //! Latency histogram: mergeable, log-linear, three significant digits, in nanoseconds.
 
+use std::borrow::Cow;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// Largest latency kept apart: one hour, in ns.
 const MAX_NS: u64 = 3_600_000_000_000;
 
+/// So many samples are kept one by one: a histogram takes as much memory, and as long to merge or clear, however few it holds,
+/// and each of a thousand jobs has several.
+const FEW: usize = 1024;
+
 /// A histogram of service times in ns (HDR, 3 significant digits, 1 ns to 1 h).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
-pub struct LatencyHistogram(Histogram<u64>);
+pub struct LatencyHistogram {
+    /// While they are few.
+    few: Vec<u64>,
+    /// From then on, all.
+    many: Option<Histogram<u64>>,
+}
 
 impl From<Vec<(u64, u64)>> for LatencyHistogram {
     fn from(buckets: Vec<(u64, u64)>) -> Self {
@@ -29,59 +40,99 @@ impl Default for LatencyHistogram {
     }
 }
 
+fn empty() -> Histogram<u64> {
+    let mut inner = Histogram::new(3).expect("3 significant digits are allowed");
+    inner.auto(true);
+    inner
+}
+
+fn of_few(few: &[u64]) -> Histogram<u64> {
+    let mut inner = empty();
+    // Cannot fail: the values are in the range, and the histogram resizes itself.
+    for ns in few {
+        let _ = inner.record(*ns);
+    }
+    inner
+}
+
 impl LatencyHistogram {
     /// An empty histogram; grows as needed up to one hour.
     pub fn new() -> Self {
-        let mut inner = Histogram::new(3).expect("3 significant digits are allowed");
-        inner.auto(true);
-        LatencyHistogram(inner)
+        LatencyHistogram { few: Vec::new(), many: None }
+    }
+    /// An empty histogram for many samples up to this one, which recording them does not let grow.
+    pub fn up_to(most_ns: u64) -> Self {
+        let mut inner = of_few(&[most_ns.clamp(1, MAX_NS)]);
+        inner.reset();
+        LatencyHistogram { few: Vec::new(), many: Some(inner) }
     }
     /// Records one service time; longer than an hour counts as an hour, 0 as 1 ns.
     #[inline]
     pub fn record_ns(&mut self, latency_ns: u64) {
+        let ns = latency_ns.clamp(1, MAX_NS);
+        if self.many.is_none() && self.few.len() < FEW {
+            return self.few.push(ns);
+        }
         // Cannot fail: the value is clamped into the range, and the histogram resizes itself.
-        let _ = self.0.record(latency_ns.clamp(1, MAX_NS));
+        let _ = self.many().record(ns);
     }
     /// Adds all samples of another histogram.
     pub fn merge(&mut self, other: &LatencyHistogram) {
-        // Cannot fail: both have the same precision and the target resizes itself.
-        let _ = self.0.add(&other.0);
+        other.few.iter().for_each(|ns| self.record_ns(*ns));
+        if let Some(inner) = &other.many {
+            // Cannot fail: both have the same precision and the target resizes itself.
+            let _ = self.many().add(inner);
+        }
     }
     /// Forgets all samples, keeps the memory.
     pub fn clear(&mut self) {
-        self.0.reset();
+        self.few.clear();
+        self.many.iter_mut().for_each(Histogram::reset);
     }
     /// Number of samples.
     pub fn len(&self) -> u64 {
-        self.0.len()
+        self.many.as_ref().map_or(self.few.len() as u64, Histogram::len)
     }
     /// True if nothing was recorded.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
     /// The value in ns below or at which the fraction `quantile` (0..=1) of the samples lies.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
-        self.0.value_at_quantile(quantile)
+        self.whole().value_at_quantile(quantile)
     }
     /// Largest sample in ns (within the precision).
     pub fn max_ns(&self) -> u64 {
-        self.0.max()
+        self.whole().max()
     }
     /// Mean of the samples in ns.
     pub fn mean_ns(&self) -> f64 {
-        self.0.mean()
+        self.whole().mean()
     }
     /// Sparse form: (highest equivalent value in ns, count) of every used bucket.
     pub fn buckets(&self) -> Vec<(u64, u64)> {
-        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
+        self.whole().iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
     }
     /// From the sparse form.
     pub fn from_buckets(buckets: &[(u64, u64)]) -> Self {
         let mut histogram = Self::new();
-        for &(value_ns, count) in buckets {
-            let _ = histogram.0.record_n(value_ns.clamp(1, MAX_NS), count);
+        if !buckets.is_empty() {
+            let inner = histogram.many();
+            for &(value_ns, count) in buckets {
+                let _ = inner.record_n(value_ns.clamp(1, MAX_NS), count);
+            }
         }
         histogram
+    }
+
+    fn whole(&self) -> Cow<'_, Histogram<u64>> {
+        self.many.as_ref().map_or_else(|| Cow::Owned(of_few(&self.few)), Cow::Borrowed)
+    }
+
+    /// From now on for many samples.
+    #[inline]
+    fn many(&mut self) -> &mut Histogram<u64> {
+        self.many.get_or_insert_with(|| of_few(&std::mem::take(&mut self.few)))
     }
 }
 
@@ -104,5 +155,33 @@ mod tests {
                 assert!((got_us / expected_us - 1.0).abs() < 0.002, "p{quantile}: {got_us} us");
             }
         }
+    }
+
+    #[test]
+    fn a_sample_more_than_few_changes_no_figure() {
+        let of = |count: u64| {
+            let mut samples = LatencyHistogram::new();
+            (1..=count).for_each(|us| samples.record_ns(us * 1_003));
+            samples
+        };
+        let mut merged = of(FEW as u64);
+        assert!(merged.many.is_none());
+        let figures = |samples: &LatencyHistogram| (samples.len(), samples.quantile_ns(0.9), samples.max_ns());
+        let mut many = LatencyHistogram::up_to(1_000_000_000);
+        many.merge(&merged);
+        assert!(many.many.is_some());
+        assert_eq!((figures(&many), many.buckets()), (figures(&merged), merged.buckets()));
+        merged.record_ns(7);
+        many.record_ns(7);
+        assert!(merged.many.is_some());
+        assert_eq!(
+            (figures(&many), many.buckets(), many.mean_ns()),
+            (figures(&merged), merged.buckets(), merged.mean_ns())
+        );
+        let mut twice = of(3);
+        twice.merge(&many);
+        assert_eq!(twice.len(), FEW as u64 + 4);
+        twice.clear();
+        assert!(twice.is_empty() && twice.buckets().is_empty());
     }
 }

@@ -6,14 +6,11 @@ use super::{Clock, Step, Task, ask, unreadable};
 use crate::engine::keeper::{Datum, Keeper};
 use crate::engine::{EngineError, ErrorClass};
 use crate::error::Result;
-use crate::runner::{Share, ShareLog, Stage, Workers};
+use crate::runner::{Come, Share, ShareLog, Stage, Workers};
 use crate::store::Place;
 
 /// From the word to the common start: every worker has heard it by then.
 const LEAD_S: f64 = 0.5;
-/// A worker that is not heard of for so long is lost, whatever its connection looks like.
-const SILENT_S: f64 = 10.0;
-
 /// The load machines of a run.
 pub struct Crew {
     keeper: Box<dyn Keeper>,
@@ -21,8 +18,7 @@ pub struct Crew {
     count: u32,
     /// Number of the test.
     turn: i64,
-    /// How long a share may lie unclaimed.
-    wait: Duration,
+    patience: Patience,
     given_at: Instant,
     clock: Clock,
     engine: String,
@@ -30,12 +26,21 @@ pub struct Crew {
     sessions: Vec<u32>,
 }
 
+/// How long workers are waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// To claim their shares.
+    pub wait: Duration,
+    /// Of whom nothing is heard for so long is lost, whatever its connection looks like. It tells of itself every second.
+    pub silence: Duration,
+}
+
 impl Crew {
     /// Calls for so many load machines through the database of results; they connect to the target of this engine and URL.
     ///
     /// # Errors
     /// The results are in a file; the database cannot be reached or written.
-    pub fn call(place: &Place, count: u32, wait: Duration, (engine, url): (&str, Option<&str>)) -> Result<Crew> {
+    pub fn call(place: &Place, count: u32, patience: Patience, (engine, url): (&str, Option<&str>)) -> Result<Crew> {
         let mut keeper = super::opened(place)?;
         let mut begin = || {
             ask(keeper.as_mut(), "crew-clean", Vec::new())?;
@@ -50,7 +55,7 @@ impl Crew {
             id,
             count,
             turn: 0,
-            wait,
+            patience,
             given_at: Instant::now(),
             clock,
             engine,
@@ -64,10 +69,16 @@ impl Crew {
     }
 
     /// How far a share is, and what its worker told.
+    fn come(&self, row: &[Datum]) -> Step<Come> {
+        let points = row.get(5).and_then(Datum::text).and_then(|text| serde_json::from_str(text).ok());
+        Ok(Come { stage: self.stage(row)?, points: points.unwrap_or_default() })
+    }
+
     fn stage(&self, row: &[Datum]) -> Step<Stage> {
         let text = |at: usize| row.get(at).and_then(Datum::text).unwrap_or_default();
         let lives = row.get(3).and_then(Datum::integer) == Some(1);
         let silent_s = row.get(4).and_then(Datum::real).unwrap_or(0.0);
+        let most_s = self.patience.silence.as_secs_f64();
         let lost = |why: String| {
             EngineError::new(ErrorClass::WorkerLost, format!("worker {} is lost: {why}", text(0)))
                 .advised("see how it ended; start it again")
@@ -79,7 +90,7 @@ impl Crew {
             "gone" => Err(lost(text(2).to_string())),
             "open" => Ok(Stage::Preparing),
             _ if !lives => Err(lost("its session has ended".into())),
-            _ if silent_s > SILENT_S => Err(lost(format!("nothing was heard of it for {SILENT_S} s"))),
+            _ if silent_s > most_s => Err(lost(format!("nothing was heard of it for {most_s} s"))),
             "ready" => Ok(Stage::Ready),
             "satisfied" => Ok(Stage::Satisfied),
             _ => Ok(Stage::Preparing),
@@ -89,10 +100,10 @@ impl Crew {
     /// Says who did not come, once that was waited for.
     fn check_all_came(&self, rows: &[Vec<Datum>]) -> Step<()> {
         let missing = rows.iter().filter(|row| row.get(1).and_then(Datum::text) == Some("open")).count();
-        if missing == 0 || self.given_at.elapsed() < self.wait {
+        if missing == 0 || self.given_at.elapsed() < self.patience.wait {
             return Ok(());
         }
-        let (came, all, wait_s) = (rows.len() - missing, rows.len(), self.wait.as_secs_f64());
+        let (came, all, wait_s) = (rows.len() - missing, rows.len(), self.patience.wait.as_secs_f64());
         Err(EngineError::new(ErrorClass::WorkerLost, format!("{came} of {all} workers came within {wait_s} s"))
             .advised("start 'dbdyno worker URL' with the URL of these results on each load machine, or give a longer --worker-wait"))
     }
@@ -122,15 +133,19 @@ impl Workers for Crew {
         Ok(())
     }
 
-    fn look(&mut self) -> Step<Vec<Stage>> {
+    fn look(&mut self) -> Step<Vec<Come>> {
         let rows = self.ask("crew-look")?;
         self.check_all_came(&rows)?;
-        let stages = rows.iter().map(|row| self.stage(row)).collect::<Step<Vec<_>>>()?;
-        if self.sessions.is_empty() && stages.iter().all(|stage| *stage == Stage::Ready) {
+        let come = rows.iter().map(|row| self.come(row)).collect::<Step<Vec<_>>>()?;
+        if self.sessions.is_empty() && come.iter().all(|come| come.stage == Stage::Ready) {
             let told = rows.iter().filter_map(|row| serde_json::from_str::<Vec<u32>>(row.get(2)?.text()?).ok());
             self.sessions = told.flatten().collect();
         }
-        Ok(stages)
+        Ok(come)
+    }
+
+    fn move_edges(&mut self, (open_s, close_s): (f64, f64)) -> Step<()> {
+        ask(self.keeper.as_mut(), "crew-edges", vec![self.id.into(), open_s.into(), close_s.into()]).map(drop)
     }
 
     fn start(&mut self) -> Step<Instant> {

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::runner::Share;
 use crate::store::{self, Place};
 
-pub use coordinator::Crew;
+pub use coordinator::{Crew, Patience};
 pub use worker::{Orders, serve};
 
 /// Round trips by which a clock is compared.

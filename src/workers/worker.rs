@@ -8,15 +8,16 @@ use crate::engine::keeper::{Datum, Keeper};
 use crate::engine::{self, Access, ConnectTo, Database, EngineError, ErrorClass};
 use crate::error::Result;
 use crate::model::Target;
-use crate::runner::{Foreman, Interrupt, Share, ShareLog, run_share};
+use crate::runner::{Foreman, Interrupt, SecondsLog, Share, ShareLog, Told, run_share};
 use crate::store::Place;
 
 /// How often somebody who has nothing to do asks for a share.
 const ASKING: Duration = Duration::from_millis(200);
 /// How often somebody who waits for the start looks.
 const LISTENING: Duration = Duration::from_millis(50);
-/// How often the database hears of us.
+/// How often the database hears of us, and of a share whose window ends when its figure is known.
 const HEARD: Duration = Duration::from_secs(1);
+const HEARD_OFTEN: Duration = Duration::from_millis(250);
 
 /// What a worker is told when it is started.
 pub struct Orders<'a> {
@@ -75,14 +76,12 @@ fn one(orders: &Orders<'_>, mut keeper: Box<dyn Keeper>, target: &mut Opened) ->
     let task = row.get(3).and_then(Datum::text).and_then(|text| serde_json::from_str::<Task>(text).ok());
     let clock = Clock::compared(keeper.as_mut())?;
     let key = row[..3].to_vec();
-    let board = Board { keeper: Mutex::new((keeper, Instant::now())), key, clock, interrupt: orders.interrupt };
+    let is_precise = task.as_ref().is_some_and(|task| task.share.window.precision().is_some());
+    let heard = if is_precise { HEARD_OFTEN } else { HEARD };
+    let board = Board { keeper: Mutex::new((keeper, Instant::now())), key, clock, heard, interrupt: orders.interrupt };
     let done = task.ok_or_else(|| super::unreadable("a share")).and_then(|task| {
-        (orders.tell)(&format!(
-            "jobs {}: {} of {}",
-            row[1].integer().unwrap_or_default(),
-            task.share.jobs.len(),
-            task.share.of_jobs
-        ));
+        let (own, all) = task.share.jobs();
+        (orders.tell)(&format!("jobs {}: {own} of {all}", row[1].integer().unwrap_or_default()));
         board.run(target.database(&task)?, &task.share)
     });
     match done {
@@ -136,6 +135,8 @@ struct Board<'a> {
     /// Crew, turn, position.
     key: Vec<Datum>,
     clock: Clock,
+    /// How often it hears of us.
+    heard: Duration,
     interrupt: &'a Interrupt,
 }
 
@@ -154,17 +155,19 @@ impl Board<'_> {
         ask(self.lock().0.as_mut(), "worker-tell", binds).map(drop)
     }
 
-    /// Start and whether the test is stopped; nothing if it is off, or nobody can be asked.
-    fn look(&self) -> Option<(Option<f64>, bool)> {
+    /// Start and what else is told; nothing if the test is off, or nobody can be asked. The database hears what our jobs have done.
+    fn look(&self, log: Option<&SecondsLog>) -> Option<(Option<f64>, Told)> {
         let mut guard = self.lock();
         let (keeper, heard_at) = &mut *guard;
-        if heard_at.elapsed() >= HEARD {
-            ask(keeper.as_mut(), "worker-seen", self.key.clone()).ok()?;
+        if heard_at.elapsed() >= self.heard {
+            let points = log.and_then(|log| serde_json::to_string(&log.last_points()).ok());
+            ask(keeper.as_mut(), "worker-seen", [self.key.clone(), vec![points.into()]].concat()).ok()?;
             *heard_at = Instant::now();
         }
         let rows = ask(keeper.as_mut(), "worker-look", self.key[..2].to_vec()).ok()?;
-        let row = rows.first()?;
-        Some((row.first()?.real(), row.get(1)?.integer() != Some(0)))
+        let [start_s, stopped, open_s, close_s] = rows.first()?.as_slice() else { return None };
+        let told = Told { is_stopped: stopped.integer() != Some(0), edges_s: open_s.real().zip(close_s.real()) };
+        Some((start_s.real(), told))
     }
 }
 
@@ -172,11 +175,11 @@ impl Foreman for Board<'_> {
     fn start(&self, sessions: &[u32]) -> Option<Instant> {
         self.tell("ready", serde_json::to_string(sessions).ok(), None).ok()?;
         loop {
-            match self.look()? {
+            match self.look(None)? {
                 _ if self.interrupt.is_set() => return None,
-                (_, true) => return None,
-                (Some(start_s), false) => return Some(self.clock.moment(start_s)),
-                (None, false) => std::thread::sleep(LISTENING),
+                (_, Told { is_stopped: true, .. }) => return None,
+                (Some(start_s), _) => return Some(self.clock.moment(start_s)),
+                (None, _) => std::thread::sleep(LISTENING),
             }
         }
     }
@@ -186,7 +189,9 @@ impl Foreman for Board<'_> {
         let _ = self.tell("satisfied", None, None);
     }
 
-    fn is_stopped(&self) -> bool {
-        self.interrupt.is_set() || self.look().is_none_or(|(_, is_stopped)| is_stopped)
+    fn told(&self, log: &SecondsLog) -> Told {
+        let off = Told { is_stopped: true, ..Told::default() };
+        let told = self.look(Some(log)).filter(|_| !self.interrupt.is_set());
+        told.map_or(off, |(_, told)| told)
     }
 }

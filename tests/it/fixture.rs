@@ -216,6 +216,7 @@ pub fn test(seq: u32, id: &str, group: &str, jobs: u32, ops_per_s: f64, unit: &s
         waits: is_sampled(group).then(|| waits(jobs)),
         profiles: if is_sampled(group) { profiles(ops_per_s) } else { BTreeMap::new() },
         server_log: is_sampled(group).then(server_log),
+        driver: None,
         workers: Vec::new(),
         explained: is_sampled(group).then(explained),
         failover: None,

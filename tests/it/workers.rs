@@ -10,7 +10,7 @@ use dbdyno::store::Store;
 use rustix::process::Signal;
 
 use crate::servers::Lease;
-use crate::support::{Desk, column, ended, session, signal, until};
+use crate::support::{Desk, column, ended, finished, session, signal, until};
 
 /// Seconds by which one clock is ahead.
 const AHEAD_S: f64 = 3.0;
@@ -26,6 +26,13 @@ impl Machines {
             command.env("LD_PRELOAD", library).env("CLOCK_AHEAD_S", AHEAD_S.to_string());
         }
         self.0.push(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    }
+
+    /// So many with our clock.
+    fn started(desk: &Desk, url: &str, count: u32) -> Machines {
+        let mut machines = Machines(Vec::new());
+        (0..count).for_each(|_| machines.start(desk, url, None));
+        machines
     }
 
     /// Ends the first as a power cut would.
@@ -57,6 +64,8 @@ fn other_clock(desk: &Desk) -> std::path::PathBuf {
 
 /// Waits until jobs of a test loop.
 fn until_begun(admin: &mut dyn Session) {
+    let there = "select 1 where to_regclass('dbdyno_results.crew') is not null";
+    until("a machine is there", || column(admin, there) == ["1"]);
     until("a test has begun", || {
         column(admin, "select 1 from dbdyno_results.crew where start_at < extract(epoch from clock_timestamp())")
             == ["1"]
@@ -142,31 +151,175 @@ fn machines_with_other_clocks_run_a_test_together_and_one_that_is_killed_spoils_
     desk.run(&in_a_file).fails(2, &["seen by one machine only", "postgres://"]);
 }
 
+/// The last run's tests, of which the first is by so many workers.
+fn shared_test(url: &str, workers: usize) -> TestResult {
+    let test = tests_of_last(url).1.remove(0);
+    assert_eq!(test.workers.len(), workers, "{:?}", test.verdict);
+    assert_eq!(test.workers.iter().map(|worker| worker.ops).sum::<u64>(), test.window.ops);
+    assert_eq!(test.workers.iter().map(|worker| worker.jobs).sum::<u32>(), test.jobs);
+    let drivers: Vec<_> = test.workers.iter().filter_map(|worker| worker.driver).collect();
+    assert!(drivers.len() == workers && drivers.iter().all(|driver| driver.connect_s > 0.0), "{drivers:?}");
+    test
+}
+
+#[test]
+fn offered_rates_windows_that_end_when_the_figure_is_known_and_work_beside_are_shared_too() {
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let url = &lease.url;
+    let _machines = Machines::started(&desk, url, 2);
+    let line = |rest: &str| {
+        format!("run {url} --results {url} --workers 2 --size 0.01 --workload SRV-QUERY1 --drive client {rest}")
+    };
+    desk.run(&line("--jobs 3 --rate 300 --warmup 0.5s --duration 2s")).ok();
+    let open = shared_test(url, 2);
+    let offered = open.open.as_ref().unwrap();
+    // 300 a second of all jobs together, Poisson: within six standard deviations.
+    let (due, expected) = (offered.due, 300.0 * open.window_s);
+    assert!((due - expected).abs() < 6.0 * expected.sqrt(), "{due} are not {expected}");
+    assert!(offered.response.samples >= open.window.ops, "{offered:?}");
+
+    // Sessions that wait are steady, however busy the machine is.
+    desk.run(&format!(
+        "run null --results {url} --workers 2 --workload SESSION --jobs 8 --precision 50% --warmup 1s --max-duration 60s"
+    ))
+    .ok();
+    let known = shared_test(url, 2);
+    assert!(known.precision.is_some() && known.ci_fraction.is_some(), "{:?}", known.verdict);
+    assert!(known.window_s < 59.0, "{} s: what the workers told closes the window", known.window_s);
+
+    desk.run(&line("--jobs 2 --beside SRV-QUERY25 --beside-jobs 3 --warmup 0.5s --duration 1s")).ok();
+    let beside = shared_test(url, 2).beside.unwrap();
+    assert!(beside.covers_window && beside.part.jobs == 3 && beside.part.tally.ops > 0, "{beside:?}");
+}
+
+#[test]
+fn a_machine_that_falls_silent_is_lost_by_name_and_the_run_goes_on() {
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let (url, mut admin) = (&lease.url, session(&lease.url));
+    let mut machines = Machines::started(&desk, url, 2);
+    let line = format!(
+        "run {url} --results {url} --workers 2 --worker-silence 3s --jobs 2 --size 0.01 --warmup 0.5s --duration 5s \
+         --workload SRV-QUERY1 --workload SRV-QUERY25"
+    );
+    let run = desk.spawn(&line);
+    until_begun(admin.as_mut());
+    let silent = machines.0[0].id();
+    signal(silent, Signal::STOP);
+    machines.start(&desk, url, None);
+    ended(run, "a run with a silent worker");
+    let (status, tests) = tests_of_last(url);
+    assert_eq!((status, tests.len()), (RunStatus::Finished, 2));
+    let reason = &tests[0].verdict.reasons[0];
+    let said = format!(":{silent} is lost: nothing was heard of it for 3 s");
+    assert!(reason.code == ReasonCode::WorkerLost && reason.text.contains(&said), "{reason:?}");
+    assert_eq!(tests[1].workers.len(), 2, "{:?}", tests[1].verdict);
+    desk.run(&format!("{line} --worker-silence 1s")).fails(2, &["cannot be used multiple times"]);
+    desk.run(&line.replace("3s", "1s")).fails(2, &["--worker-silence", "every second"]);
+}
+
+#[test]
+fn five_thousand_sessions_that_wait_are_shared_by_four_machines() {
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let url = &lease.url;
+    let _machines = Machines::started(&desk, url, 4);
+    let line = format!(
+        "run null --workload SESSION --results {url} --workers 4 --worker-silence 2m --jobs 5000 --warmup 1s --duration 3s"
+    );
+    desk.run(&line).ok();
+    let test = shared_test(url, 4);
+    assert_eq!(test.workers.iter().map(|worker| worker.jobs).collect::<Vec<_>>(), [1250; 4]);
+    assert_eq!((test.job_figures.len(), test.jobs), (5000, 5000));
+    assert!(test.job_figures.iter().all(|job| job.tally.ops > 0), "each session was at work");
+    for worker in &test.workers {
+        let driver = worker.driver.unwrap();
+        println!(
+            "{}: ready after {:.2} s, {:.0} kB per session, {:.1} % of a processor",
+            worker.name,
+            driver.connect_s,
+            driver.memory_bytes_per_session.unwrap_or(0.0) / 1e3,
+            100.0 * driver.processors
+        );
+    }
+    desk.run("run null").fails(2, &["measures our own loop only"]);
+}
+
+const CONTAINER: &str = include_str!("../../examples/kubernetes/Containerfile");
+
+/// Libraries of the image that it begins from.
+const IN_THE_IMAGE: [&str; 5] = ["linux-vdso.so", "ld-linux", "libc.so", "libm.so", "libgcc_s.so"];
+
 #[test]
 fn the_container_of_the_examples_builds_where_there_is_a_builder() {
-    let builder = ["docker", "podman"].into_iter().find(|name| {
+    let answers = |name: &&str| {
         let info = Command::new(name).arg("info").stdout(Stdio::null()).stderr(Stdio::null()).status();
         info.is_ok_and(|status| status.success())
-    });
-    let Some(builder) = builder else {
-        println!("not built: neither docker nor podman answers here");
+    };
+    let Some(builder) = ["docker", "podman", "buildah"].into_iter().find(answers) else {
+        eprintln!("not run: neither docker nor podman nor buildah answers here");
         return;
     };
     let desk = Desk::new();
     std::fs::copy(assert_cmd::cargo::cargo_bin!("dbdyno"), desk.path("dbdyno")).unwrap();
-    std::fs::copy("examples/kubernetes/Containerfile", desk.path("Containerfile")).unwrap();
     let file = desk.path("Containerfile");
-    let built = Command::new(builder)
-        .args(["build", "-t", "dbdyno-test", "-f"])
-        .arg(&file)
-        .arg(desk.path(""))
-        .output()
-        .unwrap();
+    std::fs::write(&file, CONTAINER).unwrap();
+    let build = Command::new(builder).args(["build", "-t", "dbdyno-test", "-f"]).arg(&file).arg(desk.path("")).output();
+    let built = build.unwrap();
     let said = String::from_utf8_lossy(&built.stderr).to_lowercase();
     let no_network = ["dial tcp", "no such host", "timeout", "connection refused", "toomanyrequests"];
     if no_network.iter().any(|words| said.contains(words)) {
-        println!("not built: no registry can be reached");
+        eprintln!("not run: no registry can be reached");
         return;
     }
     assert!(built.status.success(), "{said}");
+}
+
+#[test]
+fn what_the_container_and_its_jobs_start_is_there() {
+    let steps: Vec<(&str, &str)> =
+        CONTAINER.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' ')).collect();
+    let of = |word| steps.iter().find(|(step, _)| *step == word).map(|(_, rest)| *rest).unwrap();
+    assert!(steps.iter().all(|(step, _)| ["FROM", "RUN", "COPY", "USER", "ENV", "ENTRYPOINT"].contains(step)));
+    let (copied, place) = of("COPY").split_once(' ').unwrap();
+    assert_eq!((copied, place, of("ENTRYPOINT")), ("dbdyno", "/usr/local/bin/dbdyno", "[\"dbdyno\"]"));
+    let program = assert_cmd::cargo::cargo_bin!("dbdyno");
+    let told = Command::new("ldd").arg(program).output().unwrap();
+    for library in String::from_utf8_lossy(&told.stdout).lines().map(str::trim) {
+        assert!(IN_THE_IMAGE.iter().any(|name| library.contains(name)), "{library} is missing in {}", of("FROM"));
+    }
+    // Their command lines are understood: nobody answers at these addresses.
+    let (desk, jobs) = (Desk::new(), include_str!("../../examples/kubernetes/workers.yaml"));
+    let lines: Vec<_> = jobs.lines().filter_map(|line| line.trim().strip_prefix("args: [")).collect();
+    assert_eq!(lines.len(), 2);
+    for line in lines {
+        let line = line.trim_end_matches(']').replace(['"', ','], "").replace(".example/", ".invalid/");
+        desk.run(&line).fails(3, &["results.invalid"]);
+    }
+}
+
+#[test]
+fn the_script_for_plain_ssh_starts_a_worker_on_each_host() {
+    let (desk, lease) = (Desk::new(), Lease::new("postgres", None, &[]));
+    let programs = desk.path("bin");
+    std::fs::create_dir(&programs).unwrap();
+    std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("dbdyno"), programs.join("dbdyno")).unwrap();
+    // What is to run on a host runs here.
+    let ssh = programs.join("ssh");
+    std::fs::write(&ssh, "#!/bin/sh\nshift 4\nexec sh -c \"exec $*\"\n").unwrap();
+    std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/ssh/run.sh");
+    let run = |line: &str| {
+        let bare = desk.command("");
+        let mut command = Command::new("sh");
+        command.arg(script).args(line.split_whitespace()).current_dir(desk.path("")).env_clear();
+        command.envs(bare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", programs.display()));
+        finished(command, line)
+    };
+    let url = &lease.url;
+    run(&format!("{url} {url} h1 h2 -- --jobs 2 --workload SRV-QUERY1 --size 0.01 --warmup 0.5s --duration 1s")).ok();
+    shared_test(url, 2);
+    assert!(desk.path("worker-h1.log").exists() && desk.path("worker-h2.log").exists());
+    let nobody = run(&format!("{url} {url}"));
+    assert!(nobody.code == Some(2) && nobody.stderr.contains("name the hosts"), "{nobody:?}");
 }

@@ -9,7 +9,7 @@ use crate::catalog::Group;
 use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::context::{Context, interrupt};
-use crate::cli::values::Listen;
+use crate::cli::values::{Listen, Seconds};
 use crate::cli::{metrics_server, out, paths, request};
 use crate::engine;
 use crate::error::{Error, Kind, Result};
@@ -20,10 +20,13 @@ use crate::report::run_json::RunReport;
 use crate::report::{Document, Input, Language, Report, RunTests};
 use crate::runner::Workers;
 use crate::store::{Store, url_of};
-use crate::workers::Crew;
+use crate::workers::{Crew, Patience};
 
 /// How long a test waits for its workers, unless somebody says otherwise.
 const WORKER_WAIT_S: f64 = 60.0;
+/// And how long one may be silent.
+const WORKER_SILENCE_S: f64 = 10.0;
+const LEAST_SILENCE_S: f64 = 3.0;
 
 /// Runs a campaign and shows its results.
 ///
@@ -66,12 +69,27 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<()> {
 /// The load machines that run the jobs, if there are some.
 fn crew(context: &Context, args: &RunArgs, request: &Request) -> Result<Option<Mutex<Crew>>> {
     let Some(count) = args.workers else { return Ok(None) };
-    let Target::Existing { engine, url } = &request.target else {
-        return Err(Error::usage("--workers", format!("{} is only seen by this machine", request.target.label()))
-            .advise("give the URL of an existing server"));
+    let url = match &request.target {
+        Target::Existing { url, .. } => Some(url.as_str()),
+        // There is no database that somebody else could not see.
+        _ if !request.engine()?.is_target() => None,
+        here => {
+            return Err(Error::usage("--workers", format!("{} is only seen by this machine", here.label()))
+                .advise("give the URL of an existing server"));
+        }
     };
-    let wait = Duration::from_secs_f64(args.worker_wait.map_or(WORKER_WAIT_S, |wait| wait.0));
-    Crew::call(&context.place(), count, wait, (engine, Some(url))).map(|crew| Some(Mutex::new(crew)))
+    if args.worker_silence.is_some_and(|silence| silence.0 < LEAST_SILENCE_S) {
+        return Err(
+            Error::usage("--worker-silence", "workers tell of themselves every second").advise("give 3s or more")
+        );
+    }
+    let given = |time: Option<Seconds>, usual_s| Duration::from_secs_f64(time.map_or(usual_s, |time| time.0));
+    let patience = Patience {
+        wait: given(args.worker_wait, WORKER_WAIT_S),
+        silence: given(args.worker_silence, WORKER_SILENCE_S),
+    };
+    let crew = Crew::call(&context.place(), count, patience, (request.target.engine(), url))?;
+    Ok(Some(Mutex::new(crew)))
 }
 
 /// What becomes of the wishes otherwise than one might think: left out, other numbers of jobs, data that fits no cache.

@@ -3,6 +3,7 @@
 //! | directive | what a run of the statement does |
 //! |---|---|
 //! | `spin NS` | keeps the CPU busy for NS nanoseconds; 0 costs nothing, not even a clock read |
+//! | `wait NS` | waits NS nanoseconds without a processor |
 //! | `rows N` | returns N rows (default 1) |
 //! | `slow NS every K` | spins NS nanoseconds more in every K-th run |
 //! | `fail CLASS every K` | fails with that error class (`deadlock`, `busy`, ...) in every K-th run |
@@ -18,6 +19,7 @@ use crate::engine::{EngineError, ErrorClass};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Directives {
     spin: Duration,
+    wait: Duration,
     rows: u64,
     slow: Option<(Duration, u64)>,
     fail: Option<(ErrorClass, u64)>,
@@ -28,7 +30,8 @@ pub struct Directives {
 
 impl Default for Directives {
     fn default() -> Self {
-        Directives { spin: Duration::ZERO, rows: 1, slow: None, fail: None, lost_after: u64::MAX, runs: 0 }
+        let (spin, wait) = (Duration::ZERO, Duration::ZERO);
+        Directives { spin, wait, rows: 1, slow: None, fail: None, lost_after: u64::MAX, runs: 0 }
     }
 }
 
@@ -42,6 +45,7 @@ impl FromStr for Directives {
             let words: Vec<_> = directive.split_whitespace().collect();
             match words.as_slice() {
                 ["spin", ns] => read.spin = Duration::from_nanos(number(ns)?),
+                ["wait", ns] => read.wait = Duration::from_nanos(number(ns)?),
                 ["rows", rows] => read.rows = number(rows)?,
                 ["slow", ns, "every", every] => read.slow = Some((Duration::from_nanos(number(ns)?), number(every)?)),
                 ["fail", name, "every", every] => read.fail = Some((class(name)?, number(every)?)),
@@ -79,6 +83,9 @@ impl Directives {
             spin(extra);
         }
         spin(self.spin);
+        if !self.wait.is_zero() {
+            std::thread::sleep(self.wait);
+        }
         Ok(self.rows)
     }
 }
