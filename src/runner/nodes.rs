@@ -1,6 +1,6 @@
 //! What each node of a cluster did in a test: its jobs, and what it counted itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::Raw;
 use crate::engine::Deal;
@@ -18,7 +18,12 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigure
     let answered = |of: &OfNodes, name: &String| of.get(name).is_some_and(is_of_server);
     let is_read = |of: &OfNodes| of.values().any(is_of_server);
     let is_lost = |name: &String| read.iter().any(|(_, of)| is_read(of) && !answered(of, name));
-    if raw.deal.nodes.iter().any(is_lost) {
+    let known: BTreeSet<&String> = read.iter().flat_map(|(_, nodes)| nodes.keys()).collect();
+    // Without jobs, but read with the others.
+    let others =
+        known.iter().copied().filter(|name| !raw.deal.nodes.contains(*name) && !raw.deal.missing.contains(*name));
+    let idle: Vec<String> = others.filter(|name| is_lost(name)).cloned().collect();
+    if !idle.is_empty() || raw.deal.nodes.iter().any(is_lost) {
         forget_sums(&mut raw.snapshots, &read);
     }
     let at = |moment| read.iter().find(|(at, _)| *at == moment).map(|(_, nodes)| nodes);
@@ -26,7 +31,7 @@ pub(super) fn node_figures(raw: &mut Raw, jobs: &[JobFigures]) -> Vec<NodeFigure
         (Some(from), Some(to)) => from.get(name).zip(to.get(name)).map(|(from, to)| to.since(from)).unwrap_or_default(),
         _ => Counters::default(),
     };
-    let present = raw.deal.nodes.iter().map(|name| NodeFigures {
+    let present = raw.deal.nodes.iter().chain(&idle).map(|name| NodeFigures {
         lag_s: [Moment::WindowOpen, Moment::WindowClose]
             .into_iter()
             .filter_map(|moment| at(moment)?.get(name)?.get(LAG))
@@ -73,6 +78,26 @@ fn of_jobs(name: &str, deal: &Deal, jobs: &[JobFigures]) -> NodeFigures {
 mod tests {
     use super::*;
     use crate::model::Tally;
+
+    #[test]
+    fn a_node_without_jobs_that_is_lost_is_named_and_no_sum_is_left() {
+        let snapshot = |moment, nodes: &[&str]| {
+            let own = Counters([("commits".to_owned(), 1.0)].into());
+            let mut counters = Counters([("commits".to_owned(), nodes.len() as f64)].into());
+            nodes.iter().for_each(|name| counters.set_node(name, &own));
+            Snapshot { moment, t_s: 0.0, counters, cost_ms: 0.0 }
+        };
+        let figures = |end: &[&str]| {
+            let deal = Deal { nodes: vec!["n1".into()], missing: Vec::new() };
+            let snapshots = vec![snapshot(Moment::Begin, &["n1", "n2"]), snapshot(Moment::End, end)];
+            let mut raw = Raw { deal, snapshots, ..Raw::default() };
+            let nodes = node_figures(&mut raw, &[]);
+            let told: Vec<_> = nodes.iter().map(|node| (node.name.clone(), node.lost)).collect();
+            (told, raw.snapshots[1].counters.get("commits"))
+        };
+        assert_eq!(figures(&["n1", "n2"]), (vec![("n1".to_owned(), false)], Some(2.0)));
+        assert_eq!(figures(&["n1"]), (vec![("n1".to_owned(), false), ("n2".to_owned(), true)], None));
+    }
 
     #[test]
     fn each_node_has_its_jobs_and_its_counters_and_a_missing_one_none() {
