@@ -162,7 +162,7 @@ fn how(failover: &Failover) -> &'static str {
     match failover.how {
         How::Kill => "its processes were killed (SIGKILL)",
         How::Freeze => "its processes were stopped (SIGSTOP)",
-        How::Cut => "its network was cut off",
+        How::Cut => "it was cut off from the other nodes and from clients",
         How::Command => "a command of the user's did it; times count from its begin",
     }
 }

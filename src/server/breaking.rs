@@ -57,11 +57,21 @@ impl PrivateServer {
     /// # Errors
     /// There is no such node, it does not run, it cannot be made to fail so.
     pub fn fail(&mut self, node: &str, how: How) -> Result<Instant> {
+        if how == How::Cut {
+            return self.cut(node);
+        }
         if self.place.name == node {
             return self.fail_here(how);
         }
         let peer = self.peers.iter_mut().find(|peer| peer.place.name == node);
         peer.ok_or_else(|| Error::usage("--node", format!("there is no node {}", quote(node))))?.fail_here(how)
+    }
+
+    fn cut(&mut self, node: &str) -> Result<Instant> {
+        let at = std::iter::once(&*self).chain(&self.peers).position(|server| server.place.name == node);
+        let at = at.ok_or_else(|| Error::usage("--node", format!("there is no node {}", quote(node))))?;
+        let began = Instant::now();
+        self.cut_off(at, true).map(|()| began)
     }
 
     fn fail_here(&mut self, how: How) -> Result<Instant> {
@@ -89,6 +99,7 @@ impl PrivateServer {
     /// # Errors
     /// If such a one does not start.
     pub fn mend(&mut self) -> Result<()> {
+        self.network.iter().for_each(|(network, _)| network.mend());
         let how = self.failed.take();
         self.pid().filter(|_| how == Some(How::Freeze)).into_iter().for_each(wake);
         if how == Some(How::Kill) && self.kind.clears_at_start() {

@@ -1,12 +1,13 @@
 //! Failovers of real private clusters: what fails is down, clients go on, the ledger is compared with what the others hold, and
 //! nothing is left behind.
 
-use dbdyno::model::{Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor, TestResult};
+use dbdyno::model::{ClusterSpec, Failover, FailoverTimes, How, LedgerCounts, Promotion, Survivor, TestResult};
 use dbdyno::report::{Input, RunTests};
+use dbdyno::server::{self, StartOptions};
 use serde_json::Value;
 
 use crate::fixture;
-use crate::support::{Desk, processes, until};
+use crate::support::{Desk, directory, finished, processes, start_options, until};
 
 const SHORT: &str = "--jobs 2 --before 2s --after 60s --quiet";
 
@@ -60,9 +61,14 @@ fn of(seq: u32) -> Failover {
     }
 }
 
-/// Measures one failure; gives the only failover, and the repetition of it.
+/// Measures one failure; gives the study, and its only repetition.
 fn failed(desk: &Desk, line: &str) -> (Value, Value) {
-    let report = desk.run(&format!("failover {line} {SHORT} --repeat 1 --format json")).ok().json();
+    let done = desk.run(&format!("failover {line} {SHORT} --repeat 1 --format json"));
+    checked(desk, &done.ok().json())
+}
+
+/// Nothing is left behind.
+fn checked(desk: &Desk, report: &Value) -> (Value, Value) {
     assert_eq!(processes(&desk.data().display().to_string()), Vec::<String>::new());
     assert!(desk.data_entries().is_empty(), "left behind: {:?}", desk.data_entries());
     let failover = report["studies"][0].clone();
@@ -135,6 +141,47 @@ fn galera_expels_a_node_that_says_nothing() {
     assert!(count(&one, "lost") == 0 && one["how"] == "freeze" && one["resends"] == true, "{one:#}");
 }
 
+#[test]
+fn a_node_that_is_cut_off_is_left_by_its_clients() {
+    for target in ["postgres-sync-replicas", "mariadb-galera"] {
+        let desk = Desk::new();
+        let done = desk.run(&format!("failover {target} --how cut --timeout 1s {SHORT} --repeat 1 --format json"));
+        let must = std::env::var_os("DBDYNO_TEST_MUST_LINK").is_some();
+        if done.code == Some(3) && done.stderr.contains("--link-delay") && !must {
+            return eprintln!("skipped: {}", done.stderr);
+        }
+        let (_, one) = checked(&desk, &done.ok().json());
+        went_on(&one);
+        assert_eq!((count(&one, "lost"), &one["how"]), (0, &"cut".into()), "{one:#}");
+    }
+}
+
+#[test]
+fn commands_of_the_user_break_and_mend_an_existing_cluster() {
+    let (desk, dir) = (Desk::new(), directory());
+    let cluster = Some(ClusterSpec { name: "postgres-replicas".into(), nodes: 2, link_delay: None });
+    let options = StartOptions { cluster, ..start_options(dir.path(), &[("shared_buffers", "16MB")]) };
+    let cluster = server::start("postgres", &options).unwrap();
+    let replica = cluster.pids()[1];
+    let line = format!("failover {} --i-may-break-it --node n2 --repeat 1 {SHORT} --format json", cluster.url());
+    let mut command = desk.command(&line);
+    command.args(["--break-command", &format!("test $DBDYNO_NODE = n2 && kill -STOP {replica}")]);
+    command.args(["--mend-command", &format!("kill -CONT {replica}")]);
+    let one = finished(command, &line).ok().json()["studies"][0]["repetitions"][0].clone();
+    assert_eq!((&one["how"], &one["node"], &one["stayed_down"]), (&"command".into(), &"n2".into(), &true.into()));
+    assert_eq!((count(&one, "lost"), count(&one, "in_doubt"), &one["times"]["detected_s"]), (0, 0, &Value::Null));
+    assert!(!is_any_stopped(&dir.path().display().to_string()), "it is mended");
+    let there = "select to_regclass('dbdyno.failover_ledger') is null";
+    let primary = cluster.url().replace("?nodes=all", "");
+    assert_eq!(
+        crate::support::column(crate::support::session(&primary).as_mut(), there),
+        ["t"],
+        "the ledger is removed"
+    );
+    let refused = desk.run(&format!("{line} --break-command false --mend-command true")).fails(3, &["--break-command"]);
+    assert!(refused.stdout.is_empty());
+}
+
 /// A process with these words in its command line is stopped.
 fn is_any_stopped(words: &str) -> bool {
     let all = procfs::process::all_processes().unwrap().flatten();
@@ -173,7 +220,6 @@ fn what_cannot_fail_over_is_one_line() {
     refused("postgres-replicas --after 1s", &["--after"]);
     refused("postgres-replicas --keep", &["--keep"]);
     refused("postgres-replicas --nodes 1", &["--nodes"]);
-    refused("postgres-replicas --how cut", &["cut"]);
     refused(
         "mysql://me@a.invalid,b.invalid/?nodes=all --i-may-break-it --break-command true --mend-command true",
         &["no clusters"],

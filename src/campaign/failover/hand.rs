@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Asked;
-use super::line::Line;
+use super::line::{Line, Ways};
 use crate::campaign::Platform;
-use crate::engine::Database;
 use crate::error::{Error, Result, excerpt};
 use crate::model::How;
 
@@ -37,8 +36,14 @@ fn command(flag: &str, line: &str, node: &str) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be made to fail so; the command fails.
-pub(super) fn fail(platform: &mut Platform, asked: &Asked, node: &str) -> Result<Instant> {
-    let Some(commands) = &asked.commands else { return platform.fail(node, asked.how) };
+pub(super) fn fail(platform: &mut Platform, ways: &Ways, asked: &Asked, node: &str) -> Result<Instant> {
+    let Some(commands) = &asked.commands else {
+        if asked.how == How::Cut {
+            // Clients reach it by its socket, which no network cuts.
+            ways.cut(node);
+        }
+        return platform.fail(node, asked.how);
+    };
     let began = Instant::now();
     command("--break-command", &commands.breaks, node).map(|()| began)
 }
@@ -71,18 +76,13 @@ impl Promoter<'_> {
     ///
     /// # Errors
     /// The command fails; no node can be promoted.
-    pub(super) fn promote(
-        &self,
-        database: &Arc<dyn Database>,
-        failed: &str,
-        timeout: Duration,
-    ) -> Result<Option<String>> {
+    pub(super) fn promote(&self, ways: &Arc<Ways>, failed: &str, timeout: Duration) -> Result<Option<String>> {
         match self {
             Promoter::Itself => Ok(None),
             Promoter::Command(line) => command("--promote-command", line, failed).map(|()| None),
             Promoter::Ours { received, promote } => {
-                let node = most_advanced(database, failed, received, timeout)?;
-                let done = Line::open(database, &node, PROMOTION).and_then(|line| line.query(promote));
+                let node = most_advanced(ways, failed, received, timeout)?;
+                let done = Line::open(ways, &node, PROMOTION).and_then(|line| line.query(promote));
                 done.map_err(|error| error.at(format!("promoting {node}")))?;
                 Ok(Some(node))
             }
@@ -91,10 +91,10 @@ impl Promoter<'_> {
 }
 
 /// The node that has received the most of what was written: a commit that one replica has confirmed is there.
-fn most_advanced(database: &Arc<dyn Database>, failed: &str, received: &str, timeout: Duration) -> Result<String> {
-    let others = database.nodes().iter().filter(|node| *node != failed);
+fn most_advanced(ways: &Arc<Ways>, failed: &str, received: &str, timeout: Duration) -> Result<String> {
+    let others = ways.database.nodes().iter().filter(|node| *node != failed);
     let has = |node: &String| {
-        let rows = Line::open(database, node, timeout).ok()?.query(received).ok()?;
+        let rows = Line::open(ways, node, timeout).ok()?.query(received).ok()?;
         Some((rows.scalar()?.parse::<f64>().ok()?, node.clone()))
     };
     let most = others.filter_map(has).reduce(|most, next| if next.0 > most.0 { next } else { most });

@@ -2,17 +2,45 @@
 //! server says nothing, as a stopped one does.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::engine::{Database, EngineError, ErrorClass, Rows, Session};
 
 type Answer = Result<Rows, EngineError>;
 type Task = Box<dyn FnOnce(&mut dyn Session) -> Answer + Send>;
 
+/// The ways of clients to the nodes.
+pub(super) struct Ways {
+    pub database: Arc<dyn Database>,
+    /// Index of the node to which nothing comes any more, and from which nothing does.
+    cut: AtomicUsize,
+}
+
+impl Ways {
+    /// All are open.
+    pub(super) fn open(database: Arc<dyn Database>) -> Arc<Ways> {
+        Arc::new(Ways { database, cut: AtomicUsize::new(usize::MAX) })
+    }
+
+    /// Cuts the way to a node.
+    pub(super) fn cut(&self, node: &str) {
+        let at = self.database.nodes().iter().position(|known| known == node);
+        self.cut.store(at.unwrap_or(usize::MAX), Ordering::SeqCst);
+    }
+
+    fn is_cut(&self, node: &str) -> bool {
+        let at = self.cut.load(Ordering::SeqCst);
+        self.database.nodes().get(at).is_some_and(|cut| cut == node)
+    }
+}
+
 /// An open session on a node. After an error of class `Lost` it is of no more use.
 pub(super) struct Line {
+    ways: Arc<Ways>,
+    node: String,
     tasks: Sender<Task>,
     answers: Receiver<Answer>,
     timeout: Duration,
@@ -23,11 +51,11 @@ impl Line {
     ///
     /// # Errors
     /// The engine's; of class `Lost` if there is no answer in time.
-    pub(super) fn open(database: &Arc<dyn Database>, node: &str, timeout: Duration) -> Result<Line, EngineError> {
+    pub(super) fn open(ways: &Arc<Ways>, node: &str, timeout: Duration) -> Result<Line, EngineError> {
         let ((tasks, waiting), (tell, answers)) = (channel::<Task>(), channel());
-        let (database, node) = (Arc::clone(database), node.to_owned());
-        thread::spawn(move || serve(database, &node, &waiting, &tell));
-        let line = Line { tasks, answers, timeout };
+        let (database, to) = (Arc::clone(&ways.database), node.to_owned());
+        thread::spawn(move || serve(database, &to, &waiting, &tell));
+        let line = Line { ways: Arc::clone(ways), node: node.to_owned(), tasks, answers, timeout };
         line.answer().map(|_| line)
     }
 
@@ -49,12 +77,24 @@ impl Line {
     }
 
     fn ask(&self, task: Task) -> Answer {
-        // If its thread has ended, so have the answers.
-        let _ = self.tasks.send(task);
+        if !self.ways.is_cut(&self.node) {
+            // If its thread has ended, so have the answers.
+            let _ = self.tasks.send(task);
+        }
         self.answer()
     }
 
     fn answer(&self) -> Answer {
+        let asked = Instant::now();
+        let answer = self.received();
+        if !self.ways.is_cut(&self.node) {
+            return answer;
+        }
+        thread::sleep(self.timeout.saturating_sub(asked.elapsed())); // as long as a client waits in vain
+        Err(EngineError::new(ErrorClass::Lost, "the way to the node is cut"))
+    }
+
+    fn received(&self) -> Answer {
         let lost = |what| EngineError::new(ErrorClass::Lost, what);
         self.answers.recv_timeout(self.timeout).unwrap_or_else(|error| {
             Err(match error {

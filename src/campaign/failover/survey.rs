@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::line::Line;
+use super::line::{Line, Ways};
 use crate::analysis::failover::{Noted, Rows, differing};
-use crate::engine::{Database, EngineError};
+use crate::engine::EngineError;
 use crate::model::{LedgerCounts, Survivor};
 
 /// Longest wait until the nodes hold the same, and for one to hand over its rows.
@@ -16,7 +16,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// How nodes are read.
 pub(super) struct Survey<'a> {
-    pub database: &'a Arc<dyn Database>,
+    pub ways: &'a Arc<Ways>,
+    /// The node that we promoted: the others still follow the failed one, whatever they believe.
+    pub promoted: Option<&'a str>,
     pub member: &'a str,
     pub read: &'a str,
     pub timeout: Duration,
@@ -32,19 +34,23 @@ struct Seen {
 impl Survey<'_> {
     /// Whether a node answers and belongs to the cluster that takes writes.
     pub(super) fn is_member(&self, node: &str) -> Result<bool, EngineError> {
-        let line = Line::open(self.database, node, self.timeout)?;
+        let line = Line::open(self.ways, node, self.timeout)?;
         Ok(line.query(self.member)?.scalar() == Some("1"))
     }
 
     fn rows(&self, node: &str) -> Result<Rows, EngineError> {
-        let rows = Line::open(self.database, node, READING)?.query(self.read)?;
+        let rows = Line::open(self.ways, node, READING)?.query(self.read)?;
         Ok(rows.rows.iter().filter_map(|row| row_of(row)).collect())
     }
 
     fn seen(&self, node: &str) -> Seen {
         let name = node.to_owned();
         match self.is_member(node) {
-            Ok(is_member) => Seen { name, is_member, rows: self.rows(node).ok() },
+            Ok(is_member) => Seen {
+                is_member: self.promoted.map_or(is_member, |promoted| promoted == name),
+                name,
+                rows: self.rows(node).ok(),
+            },
             Err(_) => Seen { name, is_member: true, rows: None },
         }
     }
@@ -54,7 +60,7 @@ impl Survey<'_> {
     pub(super) fn take(&self, failed: &str, judge: Option<&str>, noted: &Noted) -> (LedgerCounts, Vec<Survivor>) {
         let deadline = Instant::now() + AGREEMENT;
         loop {
-            let names = self.database.nodes().iter().filter(|node| *node != failed);
+            let names = self.ways.database.nodes().iter().filter(|node| *node != failed);
             let seen: Vec<Seen> = names.map(|node| self.seen(node)).collect();
             let can = |node: &&Seen| node.is_member && node.rows.is_some();
             let named = seen.iter().filter(can).find(|node| Some(node.name.as_str()) == judge);

@@ -6,12 +6,13 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use super::hand::{self, Promoter};
+use super::line::Ways;
 use super::survey::Survey;
 use super::writers::{Orders, Told, Writers};
 use super::{Asked, Statements};
 use crate::analysis::failover::{Noted, REGAINED};
 use crate::campaign::{Event, Platform, Sink};
-use crate::engine::{Database, Deal};
+use crate::engine::Deal;
 use crate::error::{Error, Kind, Result, quote};
 use crate::model::{Failover, Promotion};
 use crate::runner::Interrupt;
@@ -55,13 +56,13 @@ impl Trial<'_> {
     /// # Errors
     /// Of the target, of commands; interrupted.
     pub(super) fn measure(&self, platform: &mut Platform) -> Result<Measured> {
-        let database = Arc::clone(&platform.database);
+        let ways = Ways::open(Arc::clone(&platform.database));
         let deal = self.prepared(platform)?;
         let durability = self.durability(platform)?;
-        let node = self.victim(&deal, database.nodes())?;
+        let node = self.victim(&deal, ways.database.nodes())?;
         let mut is_failed = false;
-        let measured = self.course(platform, (&database, &deal, &node), &mut is_failed);
-        let measured = measured.map(|(course, noted)| self.read(&database, (&deal, &node), durability, course, noted));
+        let measured = self.course(platform, (&ways, &deal, &node), &mut is_failed);
+        let measured = measured.map(|(course, noted)| self.read(&ways, (&deal, &node), durability, course, noted));
         if is_failed {
             (self.events)(Event::Step(&format!("mending node {node}")));
             let mended = hand::mend(platform, self.asked, &node);
@@ -107,14 +108,14 @@ impl Trial<'_> {
     fn course(
         &self,
         platform: &mut Platform,
-        (database, deal, node): (&Arc<dyn Database>, &Deal, &str),
+        (ways, deal, node): (&Arc<Ways>, &Deal, &str),
         is_failed: &mut bool,
     ) -> Result<(Course, Noted)> {
-        let nodes: Arc<[String]> = database.nodes().into();
+        let nodes: Arc<[String]> = ways.database.nodes().into();
         let place = |job: u32| nodes.iter().position(|node| Some(node.as_str()) == deal.node(job)).unwrap_or(0);
         let places: Vec<usize> = (1..=self.asked.jobs).map(place).collect();
         let orders = Orders {
-            database: Arc::clone(database),
+            ways: Arc::clone(ways),
             nodes: Arc::clone(&nodes),
             insert: self.statements.insert.into(),
             timeout: self.asked.timeout(),
@@ -125,9 +126,9 @@ impl Trial<'_> {
         (self.events)(Event::Step(&format!("{} jobs commit; then node {node} fails", self.asked.jobs)));
         let per_s = self.before_per_s(&writers)?;
         *is_failed = true; // also one that failed halfway is mended
-        let failed_at_s = writers.since(hand::fail(platform, self.asked, node)?);
+        let failed_at_s = writers.since(hand::fail(platform, ways, self.asked, node)?);
         (self.events)(Event::Step(&format!("node {node} fails: {:.0} commits per second before", per_s)));
-        let promotion = self.promoted(&writers, (database, deal, node), failed_at_s)?;
+        let promotion = self.promoted(&writers, (ways, deal, node), failed_at_s)?;
         self.await_regained(&writers, per_s, failed_at_s)?;
         let end_s = writers.since(Instant::now());
         Ok((Course { failed_at_s, end_s, promotion }, writers.end()))
@@ -190,7 +191,7 @@ impl Trial<'_> {
     fn promoted(
         &self,
         writers: &Writers,
-        (database, deal, node): (&Arc<dyn Database>, &Deal, &str),
+        (ways, deal, node): (&Arc<Ways>, &Deal, &str),
         failed_at_s: f64,
     ) -> Result<Option<Promotion>> {
         let promoter = self.promoter();
@@ -203,7 +204,7 @@ impl Trial<'_> {
             return Ok(None);
         }
         let began = Instant::now();
-        let promoted = promoter.promote(database, node, self.asked.timeout())?;
+        let promoted = promoter.promote(ways, node, self.asked.timeout())?;
         Ok(Some(Promotion {
             by_command: matches!(promoter, Promoter::Command(_)),
             node: promoted,
@@ -246,7 +247,7 @@ impl Trial<'_> {
     /// What the other nodes hold, beside what the clients noted.
     fn read(
         &self,
-        database: &Arc<dyn Database>,
+        ways: &Arc<Ways>,
         (deal, node): (&Deal, &str),
         durability: BTreeMap<String, String>,
         course: Course,
@@ -254,21 +255,22 @@ impl Trial<'_> {
     ) -> Measured {
         (self.events)(Event::Step("comparing the ledger with what the other nodes hold"));
         let Course { failed_at_s, end_s, promotion } = course;
+        let promoted = promotion.as_ref().and_then(|promotion| promotion.node.as_deref());
         let survey = Survey {
-            database,
+            ways,
+            promoted,
             member: self.statements.member,
             read: self.statements.read,
             timeout: self.asked.timeout(),
         };
         let stayed_down = !survey.is_member(node).unwrap_or(false);
-        let promoted = promotion.as_ref().and_then(|promotion| promotion.node.as_deref());
         let writable = deal.nodes.iter().map(String::as_str).find(|writable| *writable != node);
         let (ledger, survivors) = survey.take(node, promoted.or(writable), &noted);
-        let at = database.nodes().iter().position(|known| known == node).unwrap_or(0);
+        let at = ways.database.nodes().iter().position(|known| known == node).unwrap_or(0);
         let failover = Failover {
             how: hand::how(self.asked),
             node: node.to_owned(),
-            nodes: database.nodes().to_vec(),
+            nodes: ways.database.nodes().to_vec(),
             timeout_s: self.asked.timeout_s,
             resends: self.asked.resends,
             promotion,

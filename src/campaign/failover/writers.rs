@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::line::{Line, is_refusal};
+use super::line::{Line, Ways, is_refusal};
 use crate::analysis::failover::{Answer, Noted, Sent};
-use crate::engine::{Database, EngineError};
+use crate::engine::EngineError;
 
 /// Pause after all nodes were tried in vain.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -25,7 +25,7 @@ pub(super) enum Told {
 /// What all writers know.
 #[derive(Clone)]
 pub(super) struct Orders {
-    pub database: Arc<dyn Database>,
+    pub ways: Arc<Ways>,
     /// Names of the nodes, which are tried in turn.
     pub nodes: Arc<[String]>,
     /// Statement with {{writer}} and {{seq}}.
@@ -142,7 +142,7 @@ impl Writer {
     }
 
     fn open(&self) -> Result<Line, EngineError> {
-        Line::open(&self.orders.database, &self.orders.nodes[self.at], self.orders.timeout)
+        Line::open(&self.orders.ways, &self.orders.nodes[self.at], self.orders.timeout)
     }
 
     fn now_s(&self) -> f64 {

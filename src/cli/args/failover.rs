@@ -12,7 +12,7 @@ pub enum HowArg {
     Kill,
     /// Its processes are stopped (SIGSTOP) and say nothing any more
     Freeze,
-    /// Its network is cut off
+    /// It is cut off from the other nodes, which get a network of their own for that, and from clients
     Cut,
 }
 
@@ -24,6 +24,9 @@ pub struct FailoverArgs {
     /// Nodes of a private cluster [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=9))]
     pub nodes: Option<u32>,
+    /// Delay between the nodes of a private cluster, which get a network of their own: 500us
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub link_delay: Option<Seconds>,
     /// How a node of a private cluster fails [default: kill]
     #[arg(long, value_enum)]
     pub how: Option<HowArg>,

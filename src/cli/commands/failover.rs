@@ -47,6 +47,11 @@ fn request_of(catalog: &Catalog, args: &FailoverArgs) -> Result<Request> {
         Target::Existing { .. } => {}
         Target::Private { .. } | Target::Embedded { .. } => return Err(no_cluster(&request.target)),
     }
+    match (args.link_delay, args.how) {
+        (Some(delay), _) => request::delay_links(delay.0, &mut request.target)?,
+        (None, Some(HowArg::Cut)) if request.data_dir().is_some() => request::delay_links(0.0, &mut request.target)?,
+        (None, _) => {}
+    }
     request.is_sampled = false;
     Ok(request)
 }
@@ -71,13 +76,6 @@ fn asked(target: &Target, args: &FailoverArgs) -> Result<Asked> {
         HowArg::Freeze => How::Freeze,
         HowArg::Cut => How::Cut,
     };
-    if how == How::Cut {
-        return Err(Error::usage(
-            "--how cut",
-            "the nodes of a private cluster have no network of their own that could be cut off",
-        )
-        .advise("give --how kill or freeze; of an existing cluster a --break-command can cut a node off"));
-    }
     Ok(Asked {
         how,
         commands,
