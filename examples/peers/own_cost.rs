@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use dbdyno::campaign::probing::Sampler;
+use dbdyno::campaign::sampler::Sampler;
 use dbdyno::campaign::{Fresh, Keep, Request};
 use dbdyno::error::Result;
 use dbdyno::model::{Counters, Drive, Selection, Target};
@@ -111,7 +111,7 @@ fn request(lab: &Lab) -> Result<Request> {
         repositories: Vec::new(),
         explain: None,
         margin: None,
-        host_metrics: None,
+        host_metrics: Default::default(),
         duet: false,
         password: lab.password.clone(),
         name: None,

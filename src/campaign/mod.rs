@@ -23,7 +23,7 @@ pub mod probing;
 mod repositories;
 mod request;
 pub mod run;
-mod sampler;
+pub mod sampler;
 pub mod schedule;
 pub mod selftest;
 mod sync;
