@@ -79,7 +79,8 @@ impl Noted {
         let since = |time_s: f64| time_s - at_s;
         let unanswered = self.of(Answer::Missing).chain(self.of(Answer::Refused)).map(|sent| sent.ended_s);
         let seen = unanswered.chain(self.troubles.iter().copied()).filter(|time_s| *time_s >= at_s);
-        let new = self.of(Answer::Acknowledged).filter(|sent| sent.sent_s >= at_s).map(|sent| sent.ended_s);
+        // The failed node may answer once more, while its processes are told one by one.
+        let new = self.of(Answer::Acknowledged).filter(|sent| sent.sent_s >= at_s && sent.node != failed);
         let gap = longest_gap(&times, at_s, end_s);
         let usual_s =
             longest_gap(&times, times.first().copied().unwrap_or(at_s), at_s).map_or(0.0, |(from, to)| to - from);
@@ -87,7 +88,7 @@ impl Noted {
         let from_s = interrupted.map_or(at_s, |(_, to)| to);
         FailoverTimes {
             detected_s: seen.reduce(f64::min).map(since),
-            first_commit_s: new.reduce(f64::min).map(since),
+            first_commit_s: new.map(|sent| sent.ended_s).reduce(f64::min).map(since),
             first_moved_s: self.first_moved_s(failed, at_s).map(since),
             regained_s: regained(&times, REGAINED * self.before_per_s(at_s), from_s, end_s).map(since),
             longest_gap_s: gap.map(|(from, to)| to - from),

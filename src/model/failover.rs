@@ -76,7 +76,7 @@ pub struct Promotion {
 pub struct FailoverTimes {
     /// The first error or timeout that a client saw.
     pub detected_s: Option<f64>,
-    /// The first commit that was sent after the failure and acknowledged, of any job.
+    /// The first commit that was sent after the failure and acknowledged by another node, of any job.
     pub first_commit_s: Option<f64>,
     /// The first commit on another node of a job that was on the failed one.
     pub first_moved_s: Option<f64>,

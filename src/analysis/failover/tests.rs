@@ -29,6 +29,9 @@ fn times_are_those_of_clients_since_the_failure() {
     close(times.regained_s, 2.0);
     close(times.longest_gap_s, 2.0);
     assert_eq!(noted.times(1, 3.0, 8.0).first_moved_s, None, "nobody was on that node");
+    let mut last = moved();
+    last.sent.push(sent(1, 99, 0, 3.02, Answer::Acknowledged));
+    close(last.times(0, 3.0, 8.0).first_commit_s, 2.0);
 }
 
 #[test]
