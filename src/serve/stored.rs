@@ -46,6 +46,9 @@ pub fn input(store: &Store, catalog: &Catalog, chosen: &[Chosen], seconds: bool,
     })
 }
 
+/// Calibrations of a platform that are read, at most: one may have found nothing.
+const MOST_CALIBRATIONS: usize = 3;
+
 /// Of each run the newest calibration of its platform that found something, oldest first: of others no test is read.
 fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
     let (key, value) = noise::LABEL;
@@ -53,7 +56,7 @@ fn calibrations(store: &Store, runs: &[RunTests]) -> Result<Vec<RunTests>> {
     let mut read: BTreeMap<i64, RunTests> = BTreeMap::new();
     for RunTests { run, .. } in runs {
         let of_platform = known.iter().rev().filter(|known| known.id != run.id && noise::is_same_platform(known, run));
-        for calibration in of_platform {
+        for calibration in of_platform.take(MOST_CALIBRATIONS) {
             let found = match read.entry(calibration.id) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => {
