@@ -97,7 +97,8 @@ pub fn of_run(catalog: &Catalog, args: &RunArgs) -> Result<Request> {
     check_name(args.naming.name.as_deref())?;
     let labels = labels(&args.naming.label)?;
     // Load machines may do without a database.
-    let target = TargetArgs { without_database: args.workers.is_some(), ..args.target.clone() };
+    let target =
+        TargetArgs { without_database: args.target.without_database || args.workers.is_some(), ..args.target.clone() };
     let mut request = of_target(catalog, &target)?;
     let axis = nodes(args.nodes.clone().unwrap_or_default().0, &mut request.target)?;
     args.link_delay.map_or(Ok(()), |delay| delay_links(delay.0, &mut request.target))?;

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub const APPLICATION_ID: i32 = 0x6462_6479;
 
 /// Version of `schema.sql`, kept in the file's `user_version`. Raise it with every change and add a migration.
-pub const SCHEMA_VERSION: i32 = 3;
+pub const SCHEMA_VERSION: i32 = 4;
 
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
 
@@ -33,6 +33,7 @@ pub struct Migration {
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { from: 1, sql: include_str!("migrations/1.sql") },
     Migration { from: 2, sql: include_str!("migrations/2.sql") },
+    Migration { from: 3, sql: include_str!("migrations/3.sql") },
 ];
 
 /// Opens the file at `path`; creates it, and its directory, if it does not exist.

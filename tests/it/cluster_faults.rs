@@ -99,6 +99,21 @@ fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
     assert!(missing.iter().any(|code| code.contains("node n3 did not answer")), "{missing:?}");
 }
 
+#[test]
+fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
+    let (desk, dir) = (Desk::new(), directory());
+    let cluster = cluster(dir.path(), "postgres", ("postgres-sync-replicas", 2), &[("shared_buffers", "16MB")]);
+    let (url, nodes) = (cluster.url(), each(&cluster.url()));
+    let line = format!("run {url} --size 0.01 --warmup 0 --duration 600s --workload LGWR-LAT --jobs 1 --quiet");
+    let run = desk.spawn(&line);
+    until("the job is at work", || jobs_at_work(&nodes[0]) == 1);
+    processes_of(&cluster, 1).iter().for_each(|pid| signal(*pid, Signal::KILL));
+    let done = ended(run, &line);
+    assert!(done.stderr.contains("n1") && done.stderr.contains("of which none is left"), "{}", done.stderr);
+    let waiting = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+    assert_eq!(column(look(&nodes[0]).as_mut(), waiting), ["0"], "nothing of ours goes on waiting there");
+}
+
 /// How a node of Galera is taken away in the window of a test.
 const WAYS: [&str; 3] = ["cut off", "frozen", "killed"];
 

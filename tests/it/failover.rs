@@ -126,6 +126,20 @@ fn replicas_that_commits_do_not_wait_for_are_compared_with_the_ledger() {
 }
 
 #[test]
+fn the_users_command_promotes_a_replica() {
+    let desk = Desk::new();
+    // What pg_ctl promote does, whoever runs the server.
+    let promote =
+        format!("cd {}/*-n2/data && touch promote && kill -USR1 $(head -n 1 postmaster.pid)", desk.data().display());
+    let line = format!("failover postgres-replicas --nodes 2 {SHORT} --repeat 1 --format json");
+    let mut command = desk.command(&line);
+    command.args(["--promote-command", &promote]);
+    let (_, one) = checked(&desk, &finished(command, &line).ok().json());
+    went_on(&one);
+    assert_eq!((&one["promotion"]["by_command"], &one["promotion"]["node"]), (&true.into(), &Value::Null), "{one:#}");
+}
+
+#[test]
 fn galera_goes_on_by_itself_after_a_kill() {
     let (_, one) = failed(&Desk::new(), "mariadb-galera");
     went_on(&one);

@@ -288,6 +288,20 @@ fn a_run_of_the_second_schema_keeps_its_kind() {
     assert_eq!(Store::open(&path).unwrap().run("last").unwrap(), published);
 }
 
+#[test]
+fn verdicts_are_counted_without_reading_the_tests() {
+    let (_dir, store, _) = filled();
+    let path = std::path::PathBuf::from(store.place());
+    drop(store);
+    // As a file of the third schema is brought up to date.
+    let third = "DROP INDEX test_by_verdict; PRAGMA user_version = 3";
+    Connection::open(&path).unwrap().execute_batch(third).unwrap();
+    drop(Store::open(&path).unwrap());
+    let counted = "EXPLAIN QUERY PLAN SELECT run_id, verdict, count(*) FROM test GROUP BY run_id, verdict";
+    let plan: String = Connection::open(&path).unwrap().query_row(counted, [], |row| row.get(3)).unwrap();
+    assert!(plan.contains("COVERING INDEX test_by_verdict"), "{plan}");
+}
+
 /// A command of the program by a user who may read what is ours but not write it.
 fn as_reader(desk: &Desk, line: &str) -> Done {
     let mut command = desk.command(line);

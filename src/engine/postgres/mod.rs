@@ -16,8 +16,8 @@ use crate::engine::cancel::Running;
 use crate::engine::cluster::{self, OpenNode, Own};
 use crate::engine::keeper::Keeper;
 use crate::engine::remote::{
-    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, directory, no_account, no_road, on_loopback, own_account,
-    own_password, sessions_left,
+    Host, Looking, Passwords, Road, Roads, TCP_ACCOUNT, Watch, directory, no_account, no_road, on_loopback,
+    own_account, own_password, sessions_left,
 };
 use crate::engine::{
     Access, ConnectTo, Database, Engine, EngineError, ErrorClass, JobOrder, Pacer, RowLoad, Session, SessionsLeft,
@@ -190,7 +190,11 @@ impl PgDatabase {
 
     fn session_on(&self, road: &Road<Config>, settings: &[(&str, &str)]) -> Result<PgSession, EngineError> {
         let settings: Vec<_> = settings.iter().chain(self.settings()).copied().collect();
-        Ok(PgSession::new(connect(&road.config, &road.passwords, &settings)?, &self.running))
+        let mut connection = connect(&road.config, &road.passwords, &settings)?;
+        if let (true, Some(pid)) = (road.config.is_cluster, connection.backend_pid) {
+            connection.wire.watch(commits_in_vain(road.clone(), pid));
+        }
+        Ok(PgSession::new(connection, &self.running))
     }
 
     fn road(&self, transport: Transport) -> Result<Arc<Road<Config>>, EngineError> {
@@ -223,6 +227,20 @@ impl PgDatabase {
         let passwords = own_account(url::SOURCES, password);
         Ok(Road { config: Config { user: TCP_ACCOUNT.into(), ..config }, passwords })
     }
+}
+
+/// Whether a session that is silent waits for standbys of which none is left: it would for ever. The server ends it then, so that
+/// it holds up nobody else.
+fn commits_in_vain(road: Road<Config>, pid: u32) -> Watch {
+    let ended = move || {
+        let connection = connect(&road.config, &road.passwords, &[])?;
+        let sql = provision::node_sql("end-in-vain", &[("pid", &pid.to_string())])?;
+        PgSession::new(connection, &Running::new()).query(&sql, &[])
+    };
+    Arc::new(move || match ended() {
+        Ok(rows) if rows.scalar() == Some("1") => Err("a commit waited for standbys, of which none is left"),
+        _ => Ok(()),
+    })
 }
 
 impl Drop for PgDatabase {

@@ -60,6 +60,13 @@ select concat(system_identifier, ':', current_setting('port'), ':', extract(epoc
   system_identifier as cluster, current_setting('cluster_name') as name, (not pg_is_in_recovery())::int as writable, 1 as ready
 from pg_control_system()
 
+-- name: end-in-vain
+-- Ends backend {{pid}}, with 1, if it waits for standbys and none is left that it could wait for. Whoever may not see what the
+-- standbys are sees their rows without it.
+select pg_terminate_backend(pid)::int from pg_stat_activity
+where pid = {{pid}} and wait_event = 'SyncRep'
+  and not exists (select from pg_stat_replication where sync_state is null or sync_state in ('sync', 'quorum'))
+
 -- name: position
 select pg_current_wal_flush_lsn()
 

@@ -101,7 +101,7 @@ impl Channel {
 
     /// Ends waits without limit when nobody is there any more.
     pub(in crate::engine) fn watch(&mut self, watch: Watch) {
-        self.stream.set_watch(watch);
+        self.stream.add_watch(watch);
     }
 
     /// Tells the other side that no more will be sent.

@@ -55,10 +55,11 @@ impl Host {
     pub(in crate::engine) fn watch(&self, answers: fn(&mut Stream) -> bool) -> Watch {
         let host = self.clone();
         Arc::new(move || {
-            host.connect().is_ok_and(|(mut stream, _)| {
+            let answered = host.connect().is_ok_and(|(mut stream, _)| {
                 stream.set_read_timeout(Some(CONNECT_TIMEOUT));
                 answers(&mut stream)
-            })
+            });
+            answered.then_some(()).ok_or("it does not answer any more")
         })
     }
 }

@@ -31,12 +31,12 @@ struct Plain {
     socket: Socket,
     /// Longest wait for bytes; none = for ever.
     read_timeout: Option<Duration>,
-    /// Where waits have no limit: asked whenever it has been silent, false if nobody is there any more.
-    watch: Option<Watch>,
+    /// Where waits have no limit: asked in order whenever it has been silent.
+    watches: Vec<Watch>,
 }
 
-/// Whether a server still answers others.
-pub(in crate::engine) type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
+/// Whether a silent server may still answer; if not, why.
+pub(in crate::engine) type Watch = Arc<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 
 /// So long a server that is watched may be silent before it is asked otherwise.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -48,13 +48,13 @@ enum Socket {
 
 impl From<UnixStream> for Stream {
     fn from(socket: UnixStream) -> Self {
-        Stream { plain: Plain { socket: Socket::Unix(socket), read_timeout: None, watch: None }, tls: None }
+        Stream { plain: Plain { socket: Socket::Unix(socket), read_timeout: None, watches: Vec::new() }, tls: None }
     }
 }
 
 impl From<TcpStream> for Stream {
     fn from(socket: TcpStream) -> Self {
-        Stream { plain: Plain { socket: Socket::Tcp(socket), read_timeout: None, watch: None }, tls: None }
+        Stream { plain: Plain { socket: Socket::Tcp(socket), read_timeout: None, watches: Vec::new() }, tls: None }
     }
 }
 
@@ -133,10 +133,10 @@ impl Stream {
         self.plain.read_timeout = timeout;
     }
 
-    /// A wait without limit ends, too, when `watch` says that nobody is there any more: a server that has stopped or was cut off
+    /// A wait without limit ends, too, when `watch` says that no answer will come: a server that has stopped or was cut off
     /// closes no connection.
-    pub(in crate::engine) fn set_watch(&mut self, watch: Watch) {
-        self.plain.watch = Some(watch);
+    pub(in crate::engine) fn add_watch(&mut self, watch: Watch) {
+        self.plain.watches.push(watch);
     }
 
     /// Tells the server that nothing more comes.
@@ -199,16 +199,17 @@ fn invalid(error: rustls::Error) -> io::Error {
 impl Plain {
     /// Until there is something to read, or the other side has gone.
     fn wait(&self) -> io::Result<()> {
-        let watch = self.watch.as_ref().filter(|_| self.read_timeout.is_none());
-        let timeout = self.read_timeout.or(watch.map(|_| SILENCE)).map(Timespec::try_from).transpose();
+        let is_watched = self.read_timeout.is_none() && !self.watches.is_empty();
+        let timeout = self.read_timeout.or(is_watched.then_some(SILENCE)).map(Timespec::try_from).transpose();
         let timeout = timeout.map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         while poll(&mut [PollFd::from_borrowed_fd(self.descriptor(), PollFlags::IN)], timeout.as_ref())? == 0 {
-            if !watch.is_some_and(|is_there| is_there()) {
-                if watch.is_some() {
-                    // Nobody waits for another answer.
-                    let _ = rustix::net::shutdown(self.descriptor(), rustix::net::Shutdown::Both);
-                }
+            if !is_watched {
                 return Err(io::ErrorKind::TimedOut.into());
+            }
+            if let Err(why) = self.watches.iter().try_for_each(|watch| watch()) {
+                // Nobody waits for another answer.
+                let _ = rustix::net::shutdown(self.descriptor(), rustix::net::Shutdown::Both);
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
             }
         }
         Ok(())
