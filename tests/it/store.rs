@@ -308,7 +308,8 @@ fn as_reader(desk: &Desk, line: &str) -> Done {
     if rustix::process::geteuid().is_root() {
         // Root may write everything. The program that was built may be where nobody else can go.
         let program = desk.path("dbdyno");
-        fs::copy(command.get_program(), &program).unwrap();
+        // By another process: while this one has it open, no test can start it.
+        assert!(Command::new("cp").arg(command.get_program()).arg(&program).status().unwrap().success());
         let mut unprivileged = Command::new(program);
         unprivileged.args(command.get_args()).env("DBDYNO_HOME", desk.path("")).uid(65_534).gid(65_534);
         command = unprivileged;
