@@ -66,6 +66,14 @@ fn links_that_nobody_can_have_are_refused() {
     of("postgres-replicas", "2s").fails(2, &["--link-delay", "250ms or less"]);
 }
 
+/// Tests of writers that are to collide, at most.
+const MOST_TRIES: u32 = 10;
+
+/// Lets a process go on; one that has ended meanwhile needs nothing.
+fn wake(pid: u32) {
+    let _ = rustix::process::Pid::from_raw(pid as i32).map(|pid| rustix::process::kill_process(pid, Signal::CONT));
+}
+
 /// A node's server and all its children.
 fn processes_of(cluster: &PrivateServer, at: usize) -> Vec<u32> {
     let server = cluster.pids()[at];
@@ -87,7 +95,7 @@ fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
     let frozen = processes_of(&cluster, 2);
     frozen.iter().for_each(|pid| signal(*pid, Signal::STOP));
     let done = ended(run, &line);
-    frozen.iter().for_each(|pid| signal(*pid, Signal::CONT));
+    frozen.iter().for_each(|pid| wake(*pid));
     done.ok();
     let run = desk.run("runs show last --format json").ok().json();
     let tests = run["tests"].as_array().unwrap();
@@ -109,7 +117,10 @@ fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
     until("the job is at work", || jobs_at_work(&nodes[0]) == 1);
     processes_of(&cluster, 1).iter().for_each(|pid| signal(*pid, Signal::KILL));
     let done = ended(run, &line);
-    assert!(done.stderr.contains("n1") && done.stderr.contains("of which none is left"), "{}", done.stderr);
+    let run = desk.run("runs show last --format json").ok().json();
+    assert_eq!(run["tests"][0]["verdict"]["status"], "invalid", "{run:#}");
+    let said = codes(&run["tests"][0]).concat();
+    assert!(said.contains("n1") && said.contains("of which none is left"), "{said} {done:?}");
     let waiting = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
     assert_eq!(column(look(&nodes[0]).as_mut(), waiting), ["0"], "nothing of ours goes on waiting there");
 }
@@ -139,7 +150,7 @@ fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends()
             _ => signal(cluster.pids()[2], Signal::KILL),
         }
         let done = ended(run, &line);
-        frozen.iter().filter(|_| way == "frozen").for_each(|pid| signal(*pid, Signal::CONT));
+        frozen.iter().filter(|_| way == "frozen").for_each(|pid| wake(*pid));
         cluster.cut_off(2, false).unwrap();
         done.ok();
         let run = desk.run("runs show last --format json").ok().json();
@@ -211,10 +222,9 @@ fn writers_that_collide_on_galera_and_those_that_are_held_up_are_told() {
     let cluster = cluster(dir.path(), "mariadb", ("mariadb-galera", 2), &[("innodb_flush_log_at_trx_commit", "0")]);
     let (url, nodes) = (cluster.url(), each(&cluster.url()));
     let of = |what: &str| desk.run(&format!("run {url} {BASE} --drive client {what}")).ok().json();
-    let collided = of("--workload TP-UPDATE32 --jobs 2");
-    let test = &collided["tests"][0];
-    let failed = test["errors_by_class"]["certification"].as_u64();
-    assert!(failed.is_some_and(|failed| failed > 0), "{test:#}");
+    let collisions = || of("--workload TP-UPDATE32 --jobs 2")["tests"][0]["errors_by_class"]["certification"].as_u64();
+    // In a short window two writers may miss one another.
+    assert!((0..MOST_TRIES).any(|_| collisions().is_some_and(|count| count > 0)), "no collision in {MOST_TRIES} tests");
 
     // A node that tells the others to wait as soon as one transaction waits to be applied.
     let hurry = "set global wsrep_provider_options = 'gcs.fc_limit=1;gcs.fc_factor=0.01'";

@@ -259,7 +259,9 @@ fn the_container_of_the_examples_builds_where_there_is_a_builder() {
         return;
     };
     let desk = Desk::new();
-    std::fs::copy(assert_cmd::cargo::cargo_bin!("dbdyno"), desk.path("dbdyno")).unwrap();
+    // By another process: while this one has it open, no test can start it.
+    let copied = Command::new("cp").arg(assert_cmd::cargo::cargo_bin!("dbdyno")).arg(desk.path("dbdyno")).status();
+    assert!(copied.unwrap().success());
     let file = desk.path("Containerfile");
     std::fs::write(&file, CONTAINER).unwrap();
     let build = Command::new(builder).args(["build", "-t", "dbdyno-test", "-f"]).arg(&file).arg(desk.path("")).output();
