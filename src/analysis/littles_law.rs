@@ -120,14 +120,20 @@ fn standard_error_s(buckets: &[(u64, u64)], samples: u64, mean_s: f64) -> f64 {
     squares.sqrt() / samples as f64
 }
 
-/// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the window.
+/// Below this share of the window the sum of the jobs' rates, each over its own time, is not what the database did.
+const LEAST_PRESENT: f64 = 0.5;
+
+/// Jobs that ended early (lost, or done with fixed work) leave the others alone for the rest of the window; of so many jobs that
+/// their slices are longer than the window most are missing from it.
 fn presence(result: &TestResult, expected_s: f64) -> Option<Reason> {
     let full_s = f64::from(result.jobs) * result.window_s;
     let elapsed_s: f64 = result.job_figures.iter().map(|job| job.elapsed_s).sum();
     let cut_off_s = f64::from(result.jobs) * 2.0 * expected_s.max(slice_s(result));
     let absent = !result.job_figures.is_empty() && elapsed_s < full_s * (1.0 - TOLERANCE) - cut_off_s;
+    let share = elapsed_s / full_s;
+    let status = if share < LEAST_PRESENT { Status::Invalid } else { Status::Conditional };
     let sentence = Sentence::new("the jobs were looping for only {share%} of the window");
-    absent.then(|| Reason::new(Status::Conditional, ReasonCode::Little, sentence.with("share", elapsed_s / full_s)))
+    absent.then(|| Reason::new(status, ReasonCode::Little, sentence.with("share", share)))
 }
 
 fn against(sentence: &'static str, got_s: f64, expected_s: f64) -> Sentence {
@@ -271,5 +277,9 @@ mod tests {
         result.job_figures.iter_mut().for_each(|job| (job.elapsed_s, job.tally.ops) = (8.5, 42_500));
         result.window = fixture::tally(85_000, 17.0);
         assert_eq!(texts(&result), []);
+        // 1,000 jobs on two processors: 38 % were there, and the sum of their rates was three times what the database did.
+        result.job_figures.iter_mut().for_each(|job| (job.elapsed_s, job.tally.ops) = (3.0, 15_000));
+        result.window = fixture::tally(30_000, 6.0);
+        assert_eq!(texts(&result), [(Status::Invalid, "the jobs were looping for only 30 % of the window".into())]);
     }
 }

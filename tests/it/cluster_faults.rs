@@ -69,9 +69,9 @@ fn links_that_nobody_can_have_are_refused() {
 /// Tests of writers that are to collide, at most.
 const MOST_TRIES: u32 = 10;
 
-/// Lets a process go on; one that has ended meanwhile needs nothing.
-fn wake(pid: u32) {
-    let _ = rustix::process::Pid::from_raw(pid as i32).map(|pid| rustix::process::kill_process(pid, Signal::CONT));
+/// Sends a signal to a server's process; one that has ended meanwhile needs none.
+fn tell(pid: u32, signal: Signal) {
+    let _ = rustix::process::Pid::from_raw(pid as i32).map(|pid| rustix::process::kill_process(pid, signal));
 }
 
 /// A node's server and all its children.
@@ -93,9 +93,9 @@ fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
     let run = desk.spawn(&line);
     until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);
     let frozen = processes_of(&cluster, 2);
-    frozen.iter().for_each(|pid| signal(*pid, Signal::STOP));
+    frozen.iter().for_each(|pid| tell(*pid, Signal::STOP));
     let done = ended(run, &line);
-    frozen.iter().for_each(|pid| wake(*pid));
+    frozen.iter().for_each(|pid| tell(*pid, Signal::CONT));
     done.ok();
     let run = desk.run("runs show last --format json").ok().json();
     let tests = run["tests"].as_array().unwrap();
@@ -114,8 +114,10 @@ fn a_commit_that_waits_for_a_standby_that_is_gone_ends_its_test() {
     let (url, nodes) = (cluster.url(), each(&cluster.url()));
     let line = format!("run {url} --size 0.01 --warmup 0 --duration 600s --workload LGWR-LAT --jobs 1 --quiet");
     let run = desk.spawn(&line);
-    until("the job is at work", || jobs_at_work(&nodes[0]) == 1);
-    processes_of(&cluster, 1).iter().for_each(|pid| signal(*pid, Signal::KILL));
+    let loops =
+        "select count(*) from pg_stat_activity where pid <> pg_backend_pid() and query like 'call dbdyno.w_lgwr%'";
+    until("the job loops", || column(look(&nodes[0]).as_mut(), loops) == ["1"]);
+    processes_of(&cluster, 1).iter().for_each(|pid| tell(*pid, Signal::KILL));
     let done = ended(run, &line);
     let run = desk.run("runs show last --format json").ok().json();
     assert_eq!(run["tests"][0]["verdict"]["status"], "invalid", "{run:#}");
@@ -146,11 +148,11 @@ fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends()
         let frozen = processes_of(&cluster, 2);
         match way {
             "cut off" => cluster.cut_off(2, true).unwrap(),
-            "frozen" => frozen.iter().for_each(|pid| signal(*pid, Signal::STOP)),
+            "frozen" => frozen.iter().for_each(|pid| tell(*pid, Signal::STOP)),
             _ => signal(cluster.pids()[2], Signal::KILL),
         }
         let done = ended(run, &line);
-        frozen.iter().filter(|_| way == "frozen").for_each(|pid| wake(*pid));
+        frozen.iter().filter(|_| way == "frozen").for_each(|pid| tell(*pid, Signal::CONT));
         cluster.cut_off(2, false).unwrap();
         done.ok();
         let run = desk.run("runs show last --format json").ok().json();
