@@ -35,10 +35,10 @@ deps:
 	./scripts/test-dependencies.sh
 
 # Checks of Oracle's texts without a server of Oracle: two grammars accept them, one refuses mutants, the routines, translated, do on PostgreSQL
-# what its own do. Ten minutes and more; a part of it: make oracle ARGS=routines, ORACLE_FILE=workloads/lgwr make oracle
+# what its own do. Ten minutes and more; a part of it: make oracle NAME=routines, ORACLE_FILE=workloads/lgwr make oracle
 oracle:
 	./scripts/oracle-dependencies.sh
-	cargo test --test it -- oracle_sql::$(ARGS) --include-ignored --nocapture
+	cargo test --test it -- oracle_sql::$(NAME) --include-ignored --nocapture $(ARGS)
 
 # Interleaved comparisons with pgbench and with bare loops; prints ratios. Takes about ten minutes; a part of it:
 # make peers ARGS="client --jobs 2", make peers ARGS="rows25 commit --jobs 2"; all options: make peers ARGS=--help
