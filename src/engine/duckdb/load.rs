@@ -67,7 +67,8 @@ struct Appender<'c> {
 
 impl<'c> Appender<'c> {
     fn new(connection: &'c Connection, table: &'c str) -> Result<Self, EngineError> {
-        let (api, name) = (connection.api(), text(table)?);
+        // The interface takes the parts of a name; the connection's own database and schema are the ones meant.
+        let (api, name) = (connection.api(), text(table.rsplit('.').next().unwrap_or(table))?);
         let mut appender = Appender { api, raw: ptr::null_mut(), table };
         // SAFETY: the connection is open; the handle is destroyed by the drop, also after an error.
         let state = unsafe { (api.appender_create)(connection.raw, ptr::null(), name.as_ptr(), &mut appender.raw) };
