@@ -84,7 +84,7 @@ pub trait Keeper: Send {
     ///
     /// # Errors
     /// There is none of that name: a mistake of ours.
-    fn words(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError>;
+    fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError>;
     /// Words of a schema and what this database says instead, to be replaced in this order.
     fn schema_words(&self) -> &'static [(&'static str, &'static str)];
 }

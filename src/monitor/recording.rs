@@ -86,7 +86,7 @@ impl Recording {
     fn store_test(&mut self, t_s: f64) -> Result<()> {
         self.tests += 1;
         let began = std::mem::replace(&mut self.began, Begin { at: store::now(), t_s });
-        let mut test = blank(self.tests, began.at);
+        let mut test = observed(self.tests, began.at);
         (test.window_s, test.total_s) = (t_s - began.t_s, t_s - began.t_s);
         test.waits = Some(waits(std::mem::take(&mut self.seen), test.window_s));
         test.counters = std::mem::take(&mut self.grown);
@@ -124,7 +124,7 @@ fn record(subject: Subject) -> RunRecord {
 }
 
 /// Nobody knows what others would have done at most: a recording supports no statement about the platform.
-fn blank(seq: u32, started_at: String) -> TestResult {
+fn observed(seq: u32, started_at: String) -> TestResult {
     let unit = |value, unit: &str| Kpm { value, unit: unit.into(), better: Better::Higher, scale: 1.0 };
     let text = "what others did, recorded: not what the platform can do";
     let reason = Reason::new(Status::Conditional, ReasonCode::Recorded, text);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_recording_is_read_back_as_it_was_seen() {
-        let mut test = blank(1, "2026-01-01T00:00:00Z".into());
+        let mut test = observed(1, "2026-01-01T00:00:00Z".into());
         (test.series, test.window_s) =
             ([seen(1.0, 50.0), seen(2.0, 30.0)].iter().map(|look| point(look, 0.0)).collect(), 2.0);
         let looks = looks(&[Test::from(test.clone()), Test::from(test)]);
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_recording_supports_no_statement() {
-        let test = blank(1, String::new());
+        let test = observed(1, String::new());
         assert_eq!((test.verdict.status, test.verdict.reasons[0].code.as_str()), (Status::Conditional, "recorded"));
         let waits = waits((seen(1.0, 1.0).seen, 4), 8.0);
         assert_eq!((waits.sessions, waits.samples, waits.events[0].share), (6, 4, 1.0));

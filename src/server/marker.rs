@@ -60,7 +60,7 @@ impl Marker {
     }
 
     /// Directories of ours outside the home.
-    pub(super) fn outside(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(super) fn directories_elsewhere(&self) -> impl Iterator<Item = &PathBuf> {
         self.socket_dir.iter().chain(&self.log_dir)
     }
 
@@ -99,7 +99,7 @@ fn parse(text: &[u8]) -> std::result::Result<Marker, String> {
         return Err(format!("format {format} is of another version"));
     }
     let marker: Marker = serde_json::from_slice(text).map_err(said)?;
-    let foreign = marker.outside().find(|dir| !has_short_name(dir)).cloned();
+    let foreign = marker.directories_elsewhere().find(|dir| !has_short_name(dir)).cloned();
     match foreign {
         Some(other) => Err(format!("{} is not one of our directories", other.display())),
         None => Ok(marker),

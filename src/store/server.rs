@@ -86,14 +86,14 @@ impl Server {
             None => {
                 let told = self.query("state")?;
                 if told.first().and_then(|row| row.first()?.integer()) == Some(0) {
-                    self.execute(&self.words("create", &[])?)?;
+                    self.execute(&self.sql_of("create", &[])?)?;
                 }
                 self.execute(&self.in_its_words(SCHEMA))?;
                 let application = APPLICATION_ID.to_string();
-                self.execute(&self.words("adopt", &[("application", &application), ("version", "0")])?)?;
+                self.execute(&self.sql_of("adopt", &[("application", &application), ("version", "0")])?)?;
             }
         }
-        self.execute(&self.words("set-version", &[("version", &SCHEMA_VERSION.to_string())])?)
+        self.execute(&self.sql_of("set-version", &[("version", &SCHEMA_VERSION.to_string())])?)
     }
 
     /// The version of the schema; none if there is nothing.
@@ -124,13 +124,13 @@ impl Server {
         Error::usage(&self.url, "holds no results yet").advise("measure something with 'dbdyno run'")
     }
 
-    fn words(&self, name: &str, values: &[(&str, &str)]) -> Answer<String> {
-        self.keeper.borrow().words(name, values).map_err(|error| self.in_words(error))
+    fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Answer<String> {
+        self.keeper.borrow().sql_of(name, values).map_err(|error| self.in_words(error))
     }
 
     /// The rows of a query by its name.
     fn query(&self, name: &str) -> Answer<Vec<Row>> {
-        self.run(&self.words(name, &[])?, &[Vec::new()])
+        self.run(&self.sql_of(name, &[])?, &[Vec::new()])
     }
 
     fn execute(&self, sql: &str) -> Answer<()> {
@@ -153,7 +153,7 @@ impl Server {
         }
         let new = connect(&self.url, self.password.as_ref()).map_err(Trouble::Said)?;
         *self.keeper.borrow_mut() = new;
-        let hold = self.words("hold", &[])?;
+        let hold = self.sql_of("hold", &[])?;
         let held: Vec<Row> = self.held.borrow().iter().map(|id| vec![(*id).into()]).collect();
         self.keeper.borrow_mut().run(&hold, &held).map(drop).map_err(|error| self.in_words(error))
     }
@@ -210,13 +210,13 @@ impl Base for Server {
         self.in_transaction.set(false);
     }
     fn json_text(&self, column: &str, path: &[&str]) -> Answer<String> {
-        self.words("json-text", &[("column", column), ("path", &format!("{{{}}}", path.join(",")))])
+        self.sql_of("json-text", &[("column", column), ("path", &format!("{{{}}}", path.join(",")))])
     }
     fn json_pairs(&self, column: &str) -> Answer<String> {
-        self.words("json-pairs", &[("column", column)])
+        self.sql_of("json-pairs", &[("column", column)])
     }
     fn hold(&self, run_id: i64) -> Answer<()> {
-        self.run(&self.words("hold", &[])?, &[vec![run_id.into()]])?;
+        self.run(&self.sql_of("hold", &[])?, &[vec![run_id.into()]])?;
         self.held.borrow_mut().push(run_id);
         Ok(())
     }
@@ -224,12 +224,12 @@ impl Base for Server {
         let mut held = self.held.borrow_mut();
         if let Some(at) = held.iter().position(|id| *id == run_id) {
             held.remove(at);
-            self.run(&self.words("release", &[])?, &[vec![run_id.into()]])?;
+            self.run(&self.sql_of("release", &[])?, &[vec![run_id.into()]])?;
         }
         Ok(())
     }
     fn is_held(&self, run_id: i64, _: Option<&str>) -> Answer<bool> {
-        let found = self.run(&self.words("is-held", &[])?, &[vec![run_id.into()]])?;
+        let found = self.run(&self.sql_of("is-held", &[])?, &[vec![run_id.into()]])?;
         Ok(found.first().and_then(|row| row.first()?.integer()).is_some_and(|count| count > 0))
     }
     fn place(&self) -> String {

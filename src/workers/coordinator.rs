@@ -127,7 +127,7 @@ impl Workers for Crew {
             Ok(vec![self.id.into(), self.turn.into(), position.into(), task(share)?.into()])
         };
         let rows = (1..).zip(shares).map(row).collect::<Step<Vec<_>>>()?;
-        let sql = self.keeper.words("crew-share", &[])?;
+        let sql = self.keeper.sql_of("crew-share", &[])?;
         self.keeper.run(&sql, &rows)?;
         self.given_at = Instant::now();
         Ok(())
@@ -157,7 +157,7 @@ impl Workers for Crew {
     }
 
     fn stop(&mut self) -> Step<()> {
-        let sql = self.keeper.words("crew-stop", &[])?;
+        let sql = self.keeper.sql_of("crew-stop", &[])?;
         self.keeper.run(&sql, &[vec![self.id.into()]]).map(drop)
     }
 
@@ -176,7 +176,7 @@ impl Workers for Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        let end = self.keeper.words("crew-end", &[]);
+        let end = self.keeper.sql_of("crew-end", &[]);
         // Rows that stay are those of a run that is gone: the next one takes them away.
         let _ = end.and_then(|sql| self.keeper.run(&sql, &[vec![self.id.into()]]));
     }

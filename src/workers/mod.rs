@@ -33,7 +33,7 @@ struct Task {
 
 /// The rows of a statement by its name.
 fn ask(keeper: &mut dyn Keeper, name: &str, binds: Vec<Datum>) -> Step<Vec<Vec<Datum>>> {
-    let sql = keeper.words(name, &[])?;
+    let sql = keeper.sql_of(name, &[])?;
     keeper.run(&sql, &[binds])
 }
 
@@ -45,7 +45,7 @@ fn opened(place: &Place) -> Result<Box<dyn Keeper>> {
         if told.first().and_then(|row| row.first()?.integer()) == Some(1) {
             return Ok(());
         }
-        let tables = keeper.words("crew-tables", &[])?;
+        let tables = keeper.sql_of("crew-tables", &[])?;
         keeper.execute(&tables)
     };
     make(keeper.as_mut()).map_err(|error: EngineError| error.at(place.path.display().to_string()))?;

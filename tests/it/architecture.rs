@@ -219,3 +219,38 @@ fn the_guards_see_nested_imports_and_code_after_a_test_module() {
     assert_eq!(test_files(Path::new("src/plan/mod.rs"), source), [Path::new("src/plan/tests.rs")]);
     assert_eq!(test_files(Path::new("src/plan/x.rs"), source), [Path::new("src/plan/x/tests.rs")]);
 }
+
+/// Lines of a source file with code on them.
+fn code_lines(code: &str) -> usize {
+    code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()
+}
+
+/// Lines of code of each function, from its name to its closing brace, which stands below the line's beginning.
+fn function_lines(code: &str) -> Vec<usize> {
+    let lines: Vec<&str> = code.lines().collect();
+    let lengths = lines.iter().enumerate().filter_map(|(at, line)| {
+        let head = line.trim_start();
+        let is_function = !head.starts_with("//") && format!(" {head}").contains(" fn ") && !head.ends_with(';');
+        if !is_function || head.ends_with('}') {
+            return is_function.then_some(1);
+        }
+        let closing = format!("{}}}", &line[..line.len() - head.len()]);
+        let end = lines[at..].iter().position(|line| *line == closing)?;
+        Some(code_lines(&lines[at..=at + end].join("\n")))
+    });
+    lengths.collect()
+}
+
+/// docs/decisions/0024-size-of-the-code.md
+#[test]
+fn files_are_no_crumbs_and_functions_are_small() {
+    let shipped = shipped_code();
+    let lines: usize = shipped.iter().map(|(_, code)| code_lines(code)).sum();
+    assert!(lines / shipped.len() >= 98, "{lines} lines in {} files", shipped.len());
+    let crumbs: Vec<_> = shipped.iter().filter(|(_, code)| code_lines(code) < 30).map(|(file, _)| file).collect();
+    assert!(crumbs.len() * 20 <= shipped.len(), "{} of {} files: {crumbs:#?}", crumbs.len(), shipped.len());
+    let mut functions: Vec<usize> = shipped.iter().flat_map(|(_, code)| function_lines(code)).collect();
+    functions.sort_unstable();
+    let (median, most) = (functions[functions.len() / 2], functions[functions.len() * 9 / 10]);
+    assert!(median <= 7 && most <= 18, "median {median}, nine of ten {most}, of {} functions", functions.len());
+}

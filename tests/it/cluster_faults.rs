@@ -9,7 +9,9 @@ use procfs::process::all_processes;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::clusters::{BASE, cluster, codes, each, jobs_at_work, look, replicas, try_cluster};
+use crate::clusters::{
+    BASE, cluster, codes, each, is_lost, jobs_at_work, look, replicas, tests_around_a_loss, try_cluster,
+};
 use crate::remote::Helper;
 use crate::support::{Desk, column, directory, ended, free_port, processes, session, signal, until};
 
@@ -97,14 +99,7 @@ fn a_node_that_stops_without_a_word_spoils_its_test_and_the_run_goes_on() {
     let done = ended(run, &line);
     frozen.iter().for_each(|pid| tell(*pid, Signal::CONT));
     done.ok();
-    let run = desk.run("runs show last --format json").ok().json();
-    let tests = run["tests"].as_array().unwrap();
-    assert_eq!((run["status"].as_str(), tests.len()), (Some("finished"), 2));
-    let lost = codes(&tests[0]);
-    assert!(lost.iter().any(|code| code.contains("node-lost") && code.contains("n3")), "{lost:?}");
-    assert_eq!(tests[0]["verdict"]["status"], "invalid");
-    let missing = codes(&tests[1]);
-    assert!(missing.iter().any(|code| code.contains("node n3 did not answer")), "{missing:?}");
+    tests_around_a_loss(&desk);
 }
 
 #[test]
@@ -156,9 +151,7 @@ fn a_node_of_galera_that_is_cut_off_frozen_or_killed_is_named_and_the_run_ends()
         cluster.cut_off(2, false).unwrap();
         done.ok();
         let run = desk.run("runs show last --format json").ok().json();
-        let lost = codes(&run["tests"][0]);
-        assert!(lost.iter().any(|code| code.contains("node-lost") && code.contains("n3")), "{way}: {lost:?}");
-        assert_eq!(run["tests"][0]["verdict"]["status"], "invalid", "{way}");
+        is_lost(&run["tests"][0], "n3", way);
         until("the node is back, unless it is gone", || way == "killed" || sizes() == [3, 3, 3]);
     }
 }

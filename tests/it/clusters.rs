@@ -57,6 +57,29 @@ pub fn jobs_at_work(url: &str) -> usize {
     column(look(url).as_mut(), sql).len()
 }
 
+/// How a run of two tests on three nodes tells that n3 stopped in the first one: that one is invalid, the other one ran without it.
+#[track_caller]
+pub fn tests_around_a_loss(desk: &Desk) -> Vec<Value> {
+    let run = desk.run("runs show last --format json").ok().json();
+    let tests = run["tests"].as_array().unwrap();
+    assert_eq!((run["status"].as_str(), tests.len()), (Some("finished"), 2));
+    is_lost(&tests[0], "n3", "in its window");
+    let missing = codes(&tests[1]);
+    assert!(
+        missing.iter().any(|code| code.contains("node-lost") && code.contains("node n3 did not answer")),
+        "{missing:?}"
+    );
+    tests.clone()
+}
+
+/// A test is invalid because this node was lost.
+#[track_caller]
+pub fn is_lost(test: &Value, node: &str, way: &str) {
+    let lost = codes(test);
+    assert!(lost.iter().any(|code| code.contains("node-lost") && code.contains(node)), "{way}: {lost:?}");
+    assert_eq!(test["verdict"]["status"], "invalid", "{way}");
+}
+
 fn figures(test: &Value, name: &str) -> Vec<f64> {
     let nodes = test["node_figures"].as_array().unwrap_or_else(|| panic!("{test:#}"));
     nodes.iter().map(|node| node["counters"][name].as_f64().unwrap_or(f64::NAN)).collect()
@@ -111,17 +134,7 @@ fn reads_scale_over_replicas_writes_stay_on_the_primary_and_a_node_that_dies_is_
     until("each node has its job", || [0, 1, 2].map(|at| jobs_at_work(&nodes[at])) == [1, 1, 1]);
     signal(cluster.pids()[2], Signal::KILL);
     crate::support::ended(run, &line).ok();
-    let run = desk.run("runs show last --format json").ok().json();
-    let tests = run["tests"].as_array().unwrap();
-    assert_eq!((run["status"].as_str(), tests.len()), (Some("finished"), 2));
-    let lost = codes(&tests[0]);
-    assert!(lost.iter().any(|code| code.contains("node-lost") && code.contains("n3")), "{lost:?}");
-    assert_eq!(tests[0]["verdict"]["status"], "invalid");
-    let missing = codes(&tests[1]);
-    assert!(
-        missing.iter().any(|code| code.contains("node-lost") && code.contains("node n3 did not answer")),
-        "{missing:?}"
-    );
+    let tests = tests_around_a_loss(&desk);
     assert_eq!(tests[1]["nodes"], 2);
 }
 

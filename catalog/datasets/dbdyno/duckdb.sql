@@ -98,21 +98,21 @@ select sum(id + key25 + key125 + key320 + region + quantity + status) + sum(amou
 
 -- name: objects.own
 -- Everything that we made, by our naming rule (see src/dataset/clean.rs).
-select table_name as name, 'drop table "' || table_name || '"' as "drop" from duckdb_tables()
+select '{{prefix}}' || table_name as name, 'drop table {{prefix}}"' || table_name || '"' as "drop" from duckdb_tables()
  where database_name = 'dbdyno'
    and instr('|state|small|big|{{words}}|', '|' || split_part(table_name, '_', 1) || '|') > 0
  order by 1
 
 -- name: objects.leftover
 -- As objects.own without the data set, and indexes that a test added to it.
-select name, 'drop ' || type || ' "' || name || '"' as "drop"
+select '{{prefix}}' || name as name, 'drop ' || type || ' {{prefix}}"' || name || '"' as "drop"
   from (select table_name as name, 'table' as type, table_name as of_table from duckdb_tables()
          where database_name = 'dbdyno'
         union all
-        select index_name, 'index', table_name from duckdb_indexes() where database_name = 'dbdyno')
- where instr('|{{words}}|', '|' || split_part(name, '_', 1) || '|') > 0
+        select index_name, 'index', table_name from duckdb_indexes() where database_name = 'dbdyno') objects
+ where instr('|{{words}}|', '|' || split_part(objects.name, '_', 1) || '|') > 0
    and (type = 'table' or instr('|small|big|', '|' || split_part(of_table, '_', 1) || '|') > 0)
- order by type, name
+ order by type, objects.name
 
 -- name: objects.foreign
 select name

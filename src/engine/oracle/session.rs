@@ -137,7 +137,7 @@ pub(super) fn text(row: &Row, at: usize) -> Result<Option<String>, oracledb::Err
 }
 
 /// Lower-case words of a statement, without comments at its beginning.
-fn words(sql: &str) -> impl Iterator<Item = &str> {
+fn tokens(sql: &str) -> impl Iterator<Item = &str> {
     let mut rest = sql.trim_start();
     while let Some(comment) = rest.strip_prefix("--") {
         rest = comment.split_once('\n').map_or("", |(_, rest)| rest.trim_start());
@@ -147,12 +147,12 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
 
 /// True of what returns rows.
 pub(super) fn is_query(sql: &str) -> bool {
-    words(sql).next().is_some_and(|word| ["select", "with"].iter().any(|name| word.eq_ignore_ascii_case(name)))
+    tokens(sql).next().is_some_and(|word| ["select", "with"].iter().any(|name| word.eq_ignore_ascii_case(name)))
 }
 
 /// The name of the routine that a statement creates.
 fn routine_name(sql: &str) -> Option<&str> {
-    let mut words = words(sql);
+    let mut words = tokens(sql);
     words.next().filter(|word| word.eq_ignore_ascii_case("create"))?;
     let mut words = words.skip_while(|word| BETWEEN.iter().any(|name| word.eq_ignore_ascii_case(name)));
     words.next().filter(|word| ROUTINES.iter().any(|name| word.eq_ignore_ascii_case(name)))?;
@@ -165,7 +165,7 @@ fn routine_name(sql: &str) -> Option<&str> {
 pub(super) fn terminated(sql: &str) -> String {
     let text = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
     let is_block =
-        words(text).next().is_some_and(|word| ["begin", "declare"].iter().any(|name| word.eq_ignore_ascii_case(name)));
+        tokens(text).next().is_some_and(|word| ["begin", "declare"].iter().any(|name| word.eq_ignore_ascii_case(name)));
     if is_block || routine_name(text).is_some() { format!("{text};") } else { text.to_owned() }
 }
 

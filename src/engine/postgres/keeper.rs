@@ -55,7 +55,7 @@ impl Keeper for PgKeeper {
         self.0.execute(sql).map(drop)
     }
 
-    fn words(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
+    fn sql_of(&self, name: &str, values: &[(&str, &str)]) -> Result<String, EngineError> {
         let all: Vec<_> = values.iter().copied().chain([("schema", SCHEMA)]).collect();
         own_sql(SQL, name, &all)
     }

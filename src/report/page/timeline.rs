@@ -16,7 +16,7 @@ pub(super) fn of(input: &Input, data: &RunTests, most: usize) -> Option<Picture>
     if points == 0 || points > most {
         return None;
     }
-    let mut line = Timeline { words: words(language), ..Timeline::default() };
+    let mut line = Timeline { words: labels(language), ..Timeline::default() };
     let mut notes: Vec<String> = Vec::new();
     for (start, result, test) in tests {
         let from_s = start - begin;
@@ -106,7 +106,7 @@ pub(super) fn split(counters: &Counters) -> Option<CpuSplit> {
     })
 }
 
-fn words(language: Language) -> TimelineWords {
+fn labels(language: Language) -> TimelineWords {
     let word = |english: &str| language.phrase(english);
     TimelineWords {
         test: word("Test, jobs"),
