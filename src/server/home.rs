@@ -143,8 +143,9 @@ impl Home {
 
     /// Removes everything but the lock.
     pub(super) fn empty(&self) -> Result<()> {
-        let outside: Vec<PathBuf> = self.marker.borrow().iter().flat_map(Marker::outside).cloned().collect();
-        for ours in outside.iter().filter(|ours| is_still_ours(ours)) {
+        let elsewhere: Vec<PathBuf> =
+            self.marker.borrow().iter().flat_map(Marker::directories_elsewhere).cloned().collect();
+        for ours in elsewhere.iter().filter(|ours| is_still_ours(ours)) {
             let _ = fs::remove_dir_all(ours); // what stays is an empty directory
         }
         for entry in fs::read_dir(&self.directory).map_err(|error| unusable(&self.directory, &error))?.flatten() {

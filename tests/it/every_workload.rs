@@ -128,6 +128,7 @@ fn every_workload(target: &Target, settings: &[(&str, &str)], dir: &Path, part: 
         if plan.selections.is_empty() {
             break;
         }
+        eprintln!("measured once more: {} of {}", plan.selections.len(), target.engine());
         plan.selections.iter_mut().for_each(|selection| selection.window = LONGER);
         let repeated = run(&catalog, target, settings, &plan, dir).into_iter();
         let (again, settled): (Vec<_>, Vec<_>) = repeated.partition(in_doubt);
