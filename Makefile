@@ -35,7 +35,7 @@ deps:
 	./scripts/test-dependencies.sh
 
 # Checks of Oracle's texts without a server of Oracle: two grammars accept them, one refuses mutants, the routines, translated, do on PostgreSQL
-# what its own do. Ten minutes and more; a part of it: make oracle NAME=routines, ORACLE_FILE=workloads/lgwr make oracle
+# what its own do. Some minutes; a part of it: make oracle NAME=routines, ORACLE_FILE=workloads/lgwr make oracle
 oracle:
 	./scripts/oracle-dependencies.sh
 	cargo test --test it -- oracle_sql::$(NAME) --include-ignored --nocapture $(ARGS)
